@@ -6,7 +6,7 @@ use crate::description::read::{
     Apart, Assumption, Model, Network, OtherTraffic, Processor, Ranked, Receive, SliceBudget,
     SliceControl,
 };
-use crate::finding::{Findings, rule};
+use crate::finding::rule;
 use crate::rows::context::Context;
 use crate::streams::routes::is_refused;
 
@@ -14,27 +14,27 @@ use crate::streams::routes::is_refused;
 const NAMED_MAX: usize = 4;
 
 /// Checks the words of the plan; returns those that are right.
-pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) -> Vec<Assumption> {
+pub(crate) fn check(context: &Context<'_>) -> Vec<Assumption> {
     let right = derived(context);
     let stated = &context.plan.assumptions;
     for it in stated.iter().filter(|it| !right.contains(it)) {
         let same_name = right.iter().find(|other| other.name == it.name);
         let found = same_name.map_or("nothing of that name", |other| &other.text);
-        findings.add(rule::ASSUMED, &it.name, &it.text, found);
+        context.wrong(rule::ASSUMED, &it.name, &it.text, found);
     }
     for it in right.iter().filter(|it| !stated.contains(it)) {
-        findings.add(rule::ASSUMED, &it.name, "not said", &it.text);
+        context.wrong(rule::ASSUMED, &it.name, "not said", &it.text);
     }
     let is_said_twice = |at: usize| stated[..at].contains(&stated[at]);
     if let Some(at) = (0..stated.len()).find(|at| is_said_twice(*at)) {
-        findings.add(rule::ASSUMED, &stated[at].name, &stated[at].text, "said before");
+        context.wrong(rule::ASSUMED, &stated[at].name, &stated[at].text, "said before");
     }
-    check_ranking(context, findings);
+    check_ranking(context);
     right
 }
 
 /// A plan that calls its classes rate-monotonic has no longer period above a shorter one.
-fn check_ranking(context: &Context<'_>, findings: &mut Findings) {
+fn check_ranking(context: &Context<'_>) {
     if context.plan.ranked != Ranked::RateMonotonic {
         return;
     }
@@ -44,19 +44,19 @@ fn check_ranking(context: &Context<'_>, findings: &mut Findings) {
     if let Some(pair) = ranks.windows(2).find(|pair| pair[0].1 > pair[1].1) {
         let [(shorter, low), (longer, high)] = [pair[0], pair[1]];
         let found = format!("class {high} for {longer} ns, {low} for {shorter} ns");
-        findings.add(rule::ASSUMED, "ranked", "rate-monotonic", found);
+        context.wrong(rule::ASSUMED, "ranked", "rate-monotonic", found);
     }
 }
 
 /// Whether a switch is of a profile with typical times; the plan has to say so.
-pub(crate) fn check_typical(context: &Context<'_>, findings: &mut Findings) -> bool {
+pub(crate) fn check_typical(context: &Context<'_>) -> bool {
     let raw = &context.net.raw;
     let mut used = raw.switches.iter().filter_map(|switch| raw.profiles.get(&switch.profile));
     let found = used.any(|it| it.processor.as_ref().is_some_and(|p| p.is_typical));
     if found != context.plan.modelled {
         let claim = if context.plan.modelled { "typical times" } else { "worst times" };
         let is = if found { "a switch with typical times" } else { "none with typical times" };
-        findings.add(rule::ASSUMED, "modelled", claim, is);
+        context.wrong(rule::ASSUMED, "modelled", claim, is);
     }
     found
 }

@@ -11,18 +11,16 @@ use crate::description::{
 use crate::digest::Compact;
 use crate::finding::{Finding, Findings, rule};
 use crate::rows::context::Context;
-use crate::rows::states::{check_analyses, scale};
-use crate::rows::{analysis, processor};
-use crate::streams::attributed::Attributed;
+use crate::rows::states;
 use crate::streams::levels::is_watched;
+use crate::streams::routes;
 use crate::streams::stream::Stream;
-use crate::streams::{envelopes, routes};
 use crate::{link_loss, text};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
 
-const SCHEMA: &str = "tenuto-plan/1";
+const SCHEMA: &str = "tenuto-plan/2";
 
 /// A plan whose every claim was rebuilt and holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -82,8 +80,8 @@ impl fmt::Display for Certificate {
 /// Every difference between what the plan says and what its description gives; one finding if the
 /// text is no plan at all.
 pub fn certify(plan_json: &str) -> Result<Certificate, Vec<Finding>> {
-    let mut findings = Findings::default();
-    if !text::is_readable(plan_json, "plan", &mut findings) {
+    let findings = Findings::default();
+    if !text::is_readable(plan_json, "plan", &findings) {
         return findings.into_result(Certificate::of(None));
     }
     let mut plan: read::Plan = match serde_json::from_str(plan_json) {
@@ -93,17 +91,22 @@ pub fn certify(plan_json: &str) -> Result<Certificate, Vec<Finding>> {
             return findings.into_result(Certificate::of(None));
         }
     };
-    check_digests(plan_json, &plan, &mut findings);
-    let Some(net) = Net::new(&plan, &mut findings) else {
+    if plan.schema != SCHEMA {
+        let found = format!("{SCHEMA}: plan again with `tenuto plan NET -o PLAN`");
+        findings.add(rule::FORMAT, "schema", &plan.schema, found);
+        return findings.into_result(Certificate::of(None));
+    }
+    Compact::new(plan_json).compare(&plan.description_digest, &plan.plan_hash, &findings);
+    let Some(net) = Net::new(&plan, &findings) else {
         return findings.into_result(Certificate::of(None));
     };
-    described_nodes::check(&net, &mut findings);
-    described_profiles::check(&net, &mut findings);
-    described_flows::check(&net, plan.feasible, &mut findings);
-    described_policies::check(&plan, &mut findings);
+    described_nodes::check(&net);
+    described_profiles::check(&net);
+    described_flows::check(&net, plan.feasible);
+    described_policies::check(&plan, &findings);
     let budget = Budget::new();
-    let mut certificate = check_plan(&plan, &net, &budget, &mut findings);
-    certificate.inequalities += link_loss::check(&mut plan, &budget, &mut findings);
+    let mut certificate = check_plan(&plan, &net, &budget);
+    certificate.inequalities += link_loss::check(&mut plan, &budget, &findings);
     if budget.is_spent() {
         let found = "more curves than are looked at: claims that need them are not believed";
         findings.add(rule::LIMIT, "plan", "its claims", found);
@@ -111,46 +114,21 @@ pub fn certify(plan_json: &str) -> Result<Certificate, Vec<Finding>> {
     findings.into_result(certificate)
 }
 
-fn check_digests(json: &str, plan: &read::Plan, findings: &mut Findings) {
-    if plan.schema != SCHEMA {
-        findings.add(rule::FORMAT, "schema", &plan.schema, SCHEMA);
-    }
-    Compact::new(json).compare(&plan.description_digest, &plan.plan_hash, findings);
-}
-
 /// Checks everything that rests on the description.
-fn check_plan(
-    plan: &read::Plan,
-    net: &Net<'_>,
-    budget: &Budget,
-    findings: &mut Findings,
-) -> Certificate {
-    let streams = routes::streams(plan, net, findings);
-    let attributed = Attributed::new(plan, net, &streams);
-    let mut context = Context {
-        plan,
-        net,
-        streams: &streams,
-        enforced: envelopes::enforced(&attributed, &streams),
-        attributed,
-        scale: scale(plan, net),
-        claims: analysis::claims(plan, net, findings),
-        entries: processor::entries(&plan.processors, net, findings),
-        changes: crate::rows::context::Changes::default(),
-        flooded: crate::rows::context::Flooded::new(),
-        budget: budget.clone(),
-    };
-    check_consistency(&context, findings);
-    let checked = check_analyses(&mut context, findings);
+fn check_plan(plan: &read::Plan, net: &Net<'_>, budget: &Budget) -> Certificate {
+    let streams = routes::streams(plan, net);
+    let mut context = states::context(plan, net, &streams, Vec::new(), budget);
+    check_consistency(&context);
+    let checked = states::check_analyses(&mut context);
     if !plan.switches.is_empty() {
-        policing::check(&context, findings);
-        walk::check(&context, findings);
+        policing::check(&context);
+        walk::check(&context);
     }
-    switches::check(&context, findings);
-    installed::check(&context, findings);
-    end_systems::check(&context, findings);
-    let assumed = assumptions::check(&context, findings);
-    let modelled = assumptions::check_typical(&context, findings);
+    switches::check(&context);
+    installed::check(&context);
+    end_systems::check(&context);
+    let assumed = assumptions::check(&context);
+    let modelled = assumptions::check_typical(&context);
 
     let ports: BTreeSet<usize> =
         context.claims.values().flat_map(|of_mode| of_mode.keys().map(|(port, _)| *port)).collect();
@@ -166,33 +144,33 @@ fn check_plan(
 }
 
 /// What a plan must not call feasible.
-fn check_consistency(context: &Context<'_>, findings: &mut Findings) {
+fn check_consistency(context: &Context<'_>) {
     let plan = context.plan;
     if !plan.feasible {
         return;
     }
     if plan.model == Model::Fluid {
-        findings.add(rule::FEASIBLE, "model", "feasible", "fluid bounds are not valid for frames");
+        context.wrong(rule::FEASIBLE, "model", "feasible", "fluid bounds are not valid for frames");
     }
     let unpadded = |flow: &&crate::description::net::Flow<'_>| {
         flow.contracts.iter().any(|contract| contract.packets.is_unpadded())
     };
     if let Some(flow) = context.net.flows.iter().find(unpadded).filter(|_| plan.as_stated) {
         let found = "frames below 64 B are padded on a wire; as stated is for comparison";
-        findings.add(rule::FEASIBLE, &flow.raw.name, "feasible", found);
+        context.wrong(rule::FEASIBLE, &flow.raw.name, "feasible", found);
     }
     if !plan.refusals.is_empty() {
-        findings.add(rule::FEASIBLE, "refusals", "feasible", format!("{}", plan.refusals.len()));
+        context.wrong(rule::FEASIBLE, "refusals", "feasible", format!("{}", plan.refusals.len()));
     }
-    check_analysed(context, findings);
+    check_analysed(context);
 }
 
 /// What no analysis covers: redundant networks whose modes differ, and monitors behind a way around a lost link.
-fn check_analysed(context: &Context<'_>, findings: &mut Findings) {
+fn check_analysed(context: &Context<'_>) {
     let (plan, net) = (context.plan, context.net);
     if net.has_modes() && plan.network.networks.len() > 1 {
         let found = "redundant networks may be in different modes, which is not analysed";
-        findings.add(rule::FEASIBLE, "modes", "feasible", found);
+        context.wrong(rule::FEASIBLE, "modes", "feasible", found);
     }
     let elsewhere = |stream: &&Stream| {
         !net.flows[stream.flow].raw.monitor_at.is_empty() && is_watched(net, stream.flow)
@@ -200,7 +178,7 @@ fn check_analysed(context: &Context<'_>, findings: &mut Findings) {
     let lossy = context.streams.iter().filter(|_| plan.network.tolerates.links_lost > 0);
     for stream in lossy.filter(elsewhere) {
         let found = "monitors behind a way around a lost link are not analysed";
-        findings.add(rule::FEASIBLE, &net.flows[stream.flow].raw.name, "feasible", found);
+        context.wrong(rule::FEASIBLE, &net.flows[stream.flow].raw.name, "feasible", found);
     }
 }
 

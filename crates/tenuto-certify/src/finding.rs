@@ -1,6 +1,7 @@
 //! Differences between what a plan says and what its description gives.
 
 use serde::Serialize;
+use std::cell::{Cell, RefCell};
 use std::fmt::{self, Write};
 
 /// Findings that are kept; a plan with more is beyond reading anyway.
@@ -31,50 +32,52 @@ impl fmt::Display for Finding {
 /// All findings so far, in the order of the checks.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
-    list: Vec<Finding>,
-    left_off: usize,
+    list: RefCell<Vec<Finding>>,
+    left_off: Cell<usize>,
 }
 
 impl Findings {
     pub(crate) fn add(
-        &mut self,
+        &self,
         rule: &'static str,
         place: impl fmt::Display,
         claim: impl fmt::Display,
         found: impl fmt::Display,
     ) {
-        if self.list.len() >= FINDINGS_MAX {
-            self.left_off += 1;
-            return;
+        let mut list = self.list.borrow_mut();
+        if list.len() >= FINDINGS_MAX {
+            return self.left_off.set(self.left_off.get() + 1);
         }
         let (place, claim, found) = (cut(&place), cut(&claim), cut(&found));
-        self.list.push(Finding { place, claim, found, rule });
+        list.push(Finding { place, claim, found, rule });
     }
 
     /// Says of every finding from `place` on what it is about.
-    pub(crate) fn name_since(&mut self, place: usize, about: &str) {
-        for finding in self.list.iter_mut().skip(place).filter(|it| it.place != about) {
+    pub(crate) fn name_since(&self, place: usize, about: &str) {
+        for finding in self.list.borrow_mut().iter_mut().skip(place).filter(|it| it.place != about)
+        {
             finding.place = cut(&format_args!("{about}: {}", finding.place));
         }
     }
 
-    pub(crate) const fn len(&self) -> usize {
-        self.list.len() + self.left_off
+    pub(crate) fn len(&self) -> usize {
+        self.list.borrow().len() + self.left_off.get()
     }
 
-    pub(crate) fn into_result<T>(mut self, value: T) -> Result<T, Vec<Finding>> {
-        if self.list.is_empty() {
+    pub(crate) fn into_result<T>(self, value: T) -> Result<T, Vec<Finding>> {
+        let (mut list, left_off) = (self.list.into_inner(), self.left_off.get());
+        if list.is_empty() {
             return Ok(value);
         }
-        if self.left_off > 0 {
-            self.list.push(Finding {
+        if left_off > 0 {
+            list.push(Finding {
                 place: "plan".into(),
                 claim: format!("{FINDINGS_MAX} findings are listed"),
-                found: format!("{} more", self.left_off),
+                found: format!("{left_off} more"),
                 rule: rule::LIMIT,
             });
         }
-        Err(self.list)
+        Err(list)
     }
 }
 
@@ -118,6 +121,7 @@ pub(crate) mod rule {
     pub(crate) const ROUTE: &str = "route";
     pub(crate) const PROCESSOR: &str = "a processor that the ports share";
     pub(crate) const SERVICE: &str = "delay of a class (x >= F(x))";
+    pub(crate) const BUSY: &str = "busy period (what has come is served)";
     pub(crate) const OVERLOAD: &str = "overload has no finite bound";
     pub(crate) const BACKLOG: &str = "backlog";
     pub(crate) const PORT_ROW: &str = "port row";

@@ -19,6 +19,7 @@ mod deployment;
 mod description;
 mod digest;
 mod finding;
+mod graphs;
 mod kernel;
 mod link_loss;
 mod rows;
@@ -27,5 +28,5 @@ mod text;
 
 pub use certificate::{Certificate, certify};
 pub use finding::Finding;
-pub use kernel::server_graph::{BoundsCertificate, certify_bounds};
+pub use graphs::{BoundsCertificate, certify_bounds};
 pub use text::PLAN_BYTES_MAX;

@@ -6,16 +6,14 @@ use crate::deployment::table_use;
 use crate::description::net::Net;
 use crate::description::read::{self, LinkLoss, Route};
 use crate::finding::{Findings, rule};
-use crate::rows::context::Context;
-use crate::rows::{analysis, processor, states};
-use crate::streams::attributed::Attributed;
+use crate::rows::states;
+use crate::streams::routes;
 use crate::streams::stream::Stream;
-use crate::streams::{envelopes, routes};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks every loss that the plan speaks of, and that the plan of a network that tolerates one
 /// speaks of all that matter. Returns how many inequalities hold.
-pub(crate) fn check(plan: &mut read::Plan, budget: &Budget, findings: &mut Findings) -> usize {
+pub(crate) fn check(plan: &mut read::Plan, budget: &Budget, findings: &Findings) -> usize {
     let losses = std::mem::take(&mut plan.link_losses);
     let mut inequalities = 0;
     let mut known = BTreeSet::new();
@@ -44,11 +42,7 @@ pub(crate) fn check(plan: &mut read::Plan, budget: &Budget, findings: &mut Findi
 }
 
 /// Every link between switches that carries a flow, or signals, may be the one that is lost.
-fn check_complete(
-    plan: &read::Plan,
-    known: &BTreeSet<BTreeSet<read::Port>>,
-    findings: &mut Findings,
-) {
+fn check_complete(plan: &read::Plan, known: &BTreeSet<BTreeSet<read::Port>>, findings: &Findings) {
     let switches: BTreeSet<&str> =
         plan.network.switches.iter().map(|switch| switch.name.as_str()).collect();
     let used: BTreeSet<&read::Port> =
@@ -72,7 +66,7 @@ fn check_one(
     loss: LinkLoss,
     place: &str,
     budget: &Budget,
-    findings: &mut Findings,
+    findings: &Findings,
 ) -> usize {
     let usual = std::mem::take(&mut plan.routes);
     let LinkLoss {
@@ -80,6 +74,7 @@ fn check_one(
         routes,
         ports,
         processors,
+        witnesses,
         port_rows,
         processor_rows,
         flows,
@@ -87,11 +82,19 @@ fn check_one(
         table_use,
         refusals,
     } = loss;
-    let mut of_loss =
-        Kept { ports, processors, port_rows, processor_rows, flows, mode_changes, refusals };
+    let mut of_loss = Kept {
+        ports,
+        processors,
+        witnesses,
+        port_rows,
+        processor_rows,
+        flows,
+        mode_changes,
+        refusals,
+    };
     plan.routes = merged(plan, &usual, routes, &link, &of_loss.refusals, place, findings);
     of_loss.exchange(plan);
-    let inequalities = check_claims(plan, (&link, place), &table_use, budget.clone(), findings);
+    let inequalities = check_claims(plan, (&link, place), &table_use, budget, findings);
     of_loss.exchange(plan);
     plan.routes = usual;
     inequalities
@@ -101,6 +104,7 @@ fn check_one(
 struct Kept {
     ports: Vec<read::PortService>,
     processors: Vec<read::ProcessorService>,
+    witnesses: read::Witnesses,
     port_rows: Vec<read::PortRow>,
     processor_rows: Vec<read::ProcessorRow>,
     flows: Vec<read::FlowBound>,
@@ -112,6 +116,7 @@ impl Kept {
     fn exchange(&mut self, plan: &mut read::Plan) {
         std::mem::swap(&mut self.ports, &mut plan.ports);
         std::mem::swap(&mut self.processors, &mut plan.processors);
+        std::mem::swap(&mut self.witnesses, &mut plan.witnesses);
         std::mem::swap(&mut self.port_rows, &mut plan.port_rows);
         std::mem::swap(&mut self.processor_rows, &mut plan.processor_rows);
         std::mem::swap(&mut self.flows, &mut plan.flows);
@@ -133,7 +138,7 @@ fn merged(
     link: &[read::Port; 2],
     refusals: &[read::Refusal],
     place: &str,
-    findings: &mut Findings,
+    findings: &Findings,
 ) -> Vec<Route> {
     let mut by_copy: BTreeMap<(String, Option<String>), Route> = BTreeMap::new();
     for route in new {
@@ -177,8 +182,8 @@ fn check_claims(
     plan: &read::Plan,
     (link, place): (&[read::Port; 2], &str),
     table_use: &[(String, read::Usage)],
-    budget: Budget,
-    findings: &mut Findings,
+    budget: &Budget,
+    findings: &Findings,
 ) -> usize {
     let Some(net) = Net::new(plan, findings) else { return 0 };
     let ports: Vec<usize> = link.iter().filter_map(|end| net.port(end)).collect();
@@ -186,43 +191,21 @@ fn check_claims(
     if !is_link {
         findings.add(rule::LINK_LOSS, place, "a link between switches", "no such link");
     }
-    let streams = routes::streams(plan, &net, findings);
-    check_ways(&net, &streams, &ports, place, findings);
-    let attributed = Attributed::new(plan, &net, &streams);
-    let mut context = Context {
-        plan,
-        net: &net,
-        streams: &streams,
-        enforced: envelopes::enforced(&attributed, &streams),
-        attributed,
-        scale: states::scale(plan, &net),
-        claims: analysis::claims(plan, &net, findings),
-        entries: processor::entries(&plan.processors, &net, findings),
-        changes: crate::rows::context::Changes {
-            lost: ports.clone(),
-            ..crate::rows::context::Changes::default()
-        },
-        flooded: crate::rows::context::Flooded::new(),
-        budget,
-    };
-    table_use::check(&context, table_use, findings);
-    states::check_analyses(&mut context, findings).inequalities
+    let streams = routes::streams(plan, &net);
+    check_ways(&net, &streams, &ports, place);
+    let mut context = states::context(plan, &net, &streams, ports, budget);
+    table_use::check(&context, table_use);
+    states::check_analyses(&mut context).inequalities
 }
 
 /// Nothing goes over the link any more, but for copies of what arrives over another way too.
-fn check_ways(
-    net: &Net<'_>,
-    streams: &[Stream],
-    link: &[usize],
-    place: &str,
-    findings: &mut Findings,
-) {
+fn check_ways(net: &Net<'_>, streams: &[Stream], link: &[usize], place: &str) {
     let crosses = |stream: &Stream| stream.tree.iter().any(|hop| link.contains(&hop.port));
     for stream in streams.iter().filter(|stream| crosses(stream)) {
         let has_other = streams.iter().any(|other| other.flow == stream.flow && !crosses(other));
         if !has_other {
             let name = &net.flows[stream.flow].raw.name;
-            findings.add(rule::LINK_LOSS, place, format!("a way of {name}"), "over the lost link");
+            net.wrong(rule::LINK_LOSS, place, format!("a way of {name}"), "over the lost link");
         }
     }
 }

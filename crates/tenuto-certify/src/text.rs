@@ -14,7 +14,7 @@ pub const PLAN_BYTES_MAX: usize = 256 << 20;
 const VALUES_MAX: usize = 16_000_000;
 
 /// Whether a text is small enough to be read; a finding if not.
-pub(crate) fn is_readable(json: &str, what: &str, findings: &mut Findings) -> bool {
+pub(crate) fn is_readable(json: &str, what: &str, findings: &Findings) -> bool {
     if json.len() > PLAN_BYTES_MAX {
         let found = format!("at most {PLAN_BYTES_MAX} bytes are read");
         findings.add(rule::LIMIT, what, format!("{} bytes", json.len()), found);
@@ -76,22 +76,5 @@ where
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_are_counted_outside_texts() {
-        for (json, least) in [("1", 1), ("[1,2,3]", 3), (r#"{"a,[{":"\",,","b":[]}"#, 3)] {
-            assert!((least..=least + 2).contains(&values(json)), "{json}: {}", values(json));
-        }
-    }
-
-    #[test]
-    fn what_would_take_too_much_memory_is_not_read() {
-        let mut findings = Findings::default();
-        let many = format!("[{}0]", "0,".repeat(VALUES_MAX));
-        assert!(!is_readable(&many, "plan", &mut findings));
-        assert_eq!(findings.len(), 1);
-        assert!(is_readable(&many[..1_000], "plan", &mut findings));
-    }
-}
+#[path = "../tests/unit/text.rs"]
+mod tests;

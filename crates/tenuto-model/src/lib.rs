@@ -50,11 +50,12 @@ pub use network::{
     Switch, Tolerates, WhenLost,
 };
 pub use plan::{
-    Assumption, Chosen, CopyBound, FlowBound, ForwardingModel, Hop, LinkLoss, ModeChangeBound,
-    ModeChangeTerm, Plan, PortRow, PortService, ProcessorRow, ProcessorService, Ranked, Refusal,
-    Route, RoutedCopy, SettlingRound, Transition, WholePathProof,
+    Assumption, BusyPeriod, Chosen, CopyBound, FlowBound, ForwardingModel, Hop, LinkLoss,
+    ModeChangeBound, ModeChangeTerm, Plan, PortEnded, PortRow, PortService, ProcessorBusy,
+    ProcessorRow, ProcessorService, Purge, Ranked, Refusal, Route, RoutedCopy, SettlingRound,
+    Transition, WholePathProof, Witnesses,
 };
-pub use plan_file::network_digest;
+pub use plan_file::{PLAN_SCHEMA, network_digest};
 pub use profile::{
     ANSWER_BYTES_MAX, Action, ActionCosts, BufferUnit, ControlShare, ControlWork, FrameService,
     LookUp, MESSAGE_BYTES_MAX, MatchCosts, MatchType, MeterCounts, OPENFLOW_BURST_BYTES_MAX,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// A plan, self-contained: the certificate checker and every world need nothing else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Always `tenuto-plan/1`.
+    /// Always `tenuto-plan/2`.
     pub schema: String,
     /// Version of the program that made it.
     pub version: String,
@@ -38,6 +38,9 @@ pub struct Plan {
     /// The certificate, continued: times at processors that ports share.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processors: Vec<ProcessorService>,
+    /// The certificate, continued: why the claims of modes, changes and staircases hold.
+    #[serde(default, skip_serializing_if = "Witnesses::is_empty")]
+    pub witnesses: Witnesses,
     /// Load and buffer per port and mode.
     pub port_rows: Vec<PortRow>,
     /// Load and receive buffers of processors that ports share.
@@ -146,6 +149,9 @@ pub struct LinkLoss {
     /// Times at processors that ports share.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processors: Vec<ProcessorService>,
+    /// Why the claims of modes, changes and staircases hold.
+    #[serde(default, skip_serializing_if = "Witnesses::is_empty")]
+    pub witnesses: Witnesses,
     /// Load and buffer per port.
     pub port_rows: Vec<PortRow>,
     /// Load and receive buffers of processors that ports share.
@@ -228,6 +234,72 @@ pub struct ProcessorService {
     /// From the last bit received to the end of processing, and of the line between processor and
     /// ports, picoseconds.
     pub delay_ps: u64,
+}
+
+/// Figures that a checker puts into inequalities where it would have to search for them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Witnesses {
+    /// Busy periods of ports.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub busy: Vec<BusyPeriod>,
+    /// Busy periods of processors that ports share.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processors_busy: Vec<ProcessorBusy>,
+    /// What purging takes of processors that ports share.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub purges: Vec<Purge>,
+}
+
+impl Witnesses {
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.busy.is_empty() && self.processors_busy.is_empty() && self.purges.is_empty()
+    }
+}
+
+/// After so long all that came to a port since the start of a busy period has been served: of a class
+/// and those above it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BusyPeriod {
+    /// Mode or transition.
+    pub mode: Transition,
+    /// Directed egress.
+    pub port: Port,
+    /// Scheduling class, 0 = highest.
+    pub class: u8,
+    /// W, picoseconds.
+    pub busy_ps: u64,
+}
+
+/// After so long all that came to a processor since the start of a busy period has been served.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessorBusy {
+    /// Mode or transition.
+    pub mode: Transition,
+    /// Switch.
+    pub switch: String,
+    /// The lines beside the processor included, picoseconds.
+    pub busy_ps: u64,
+}
+
+/// What a mode change purges of a switch takes no longer than this.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Purge {
+    /// Switch.
+    pub switch: String,
+    /// Of all its queues once, in any mode, picoseconds.
+    pub purge_ps: u64,
+}
+
+/// From when on nothing of before is left at a port, its busy periods included.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortEnded {
+    /// Of a raise, the raise; of a return, the mode or raise that it follows.
+    pub mode: Transition,
+    /// Directed egress of a switch; of a return also of a host.
+    pub port: Port,
+    /// From the trigger of the raise, or from the last violation, picoseconds.
+    pub after_ps: u64,
 }
 
 /// Load and receive buffer of a processor in one mode.
@@ -359,6 +431,10 @@ pub struct ModeChangeBound {
     /// last of it within the lower mode's bounds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<SettlingRound>,
+    /// Port by port, where ports do not depend on one another in a circle: why `drain_ps` and
+    /// `settled_ps` hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ended: Vec<PortEnded>,
 }
 
 /// Delays that hold one round after those of the round before.
@@ -369,6 +445,9 @@ pub struct SettlingRound {
     /// Of every entry to a processor that ports share.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processors: Vec<ProcessorService>,
+    /// Busy periods in the round before, where whole messages are counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub busy: Vec<BusyPeriod>,
 }
 
 /// One term of a mode change's bound.

@@ -8,6 +8,9 @@ use crate::{Network, Plan};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
+/// The schema of plans that are written and read.
+pub const PLAN_SCHEMA: &str = "tenuto-plan/2";
+
 /// Largest plan that is read, bytes.
 const PLAN_BYTES_MAX: usize = 1 << 30;
 
@@ -31,10 +34,11 @@ impl Plan {
         let plan: Self = serde_json::from_str(text).map_err(|error| {
             format!("not a plan: {error}; make one with `tenuto plan NET -o PLAN`")
         })?;
-        if plan.schema != "tenuto-plan/1" {
+        if plan.schema != PLAN_SCHEMA {
             let schema: String = plan.schema.chars().take(40).collect();
             return Err(format!(
-                "the plan's schema is `{schema}`, this program reads `tenuto-plan/1`: plan again"
+                "the plan's schema is `{schema}`, this program reads `{PLAN_SCHEMA}`: plan again \
+                 with `tenuto plan NET -o PLAN`"
             ));
         }
         Ok(plan)

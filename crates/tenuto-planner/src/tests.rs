@@ -15,3 +15,4 @@ mod replay;
 mod routes;
 mod settling;
 mod single_mode;
+mod witnesses;

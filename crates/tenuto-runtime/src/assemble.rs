@@ -28,6 +28,7 @@ fn bare(plan: &Plan, network: Network) -> Plan {
         routes: Vec::new(),
         ports: Vec::new(),
         processors: Vec::new(),
+        witnesses: tenuto_model::Witnesses::default(),
         processor_rows: Vec::new(),
         port_rows: Vec::new(),
         flows: Vec::new(),

@@ -223,16 +223,21 @@ fn plan_of(path: &Path, text: &str) -> Result<Plan, Failure> {
     let head: Head = serde_json::from_str(text)
         .map_err(|error| fail(format!("not valid JSON: {error}"), "is the file complete?"))?;
     match head.schema.as_deref() {
-        Some("tenuto-plan/1") => {}
+        Some(tenuto_model::PLAN_SCHEMA) => {}
         Some(other) => {
             let other: String = other.chars().filter(|c| !c.is_control()).take(40).collect();
             let hint = match other.as_str() {
                 "tenuto-plan-report/1" => "that is what `plan --json` prints; `-o` writes the plan",
                 tenuto_bounds::SCHEMA => "these are bounds of a server graph; `certify` reads them",
                 "tenuto-run/1" => "that is a run; `tenuto report` reads it",
+                other if other.starts_with("tenuto-plan/") => {
+                    "a plan of another version: plan again with `tenuto plan NET -o PLAN`"
+                }
                 _ => "make a plan with `tenuto plan NET -o PLAN`",
             };
-            return Err(fail(format!("this is a `{other}` document, not a plan"), hint));
+            let what =
+                format!("this is a `{other}` document, not a `{}`", tenuto_model::PLAN_SCHEMA);
+            return Err(fail(what, hint));
         }
         None => {
             let hint = "make a plan with `tenuto plan NET -o PLAN`";

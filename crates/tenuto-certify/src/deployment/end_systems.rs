@@ -3,7 +3,7 @@
 use crate::deployment::switches::check_attached;
 use crate::description::net::Net;
 use crate::description::read::{HostDeployment, Role};
-use crate::finding::{Findings, rule};
+use crate::finding::rule;
 use crate::rows::context::Context;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ type Ends = BTreeMap<usize, BTreeMap<usize, Vec<u32>>>;
 type Skews<'a> = BTreeMap<(&'a str, &'a str), u64>;
 
 /// Checks every end system against the routes.
-pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
+pub(crate) fn check(context: &Context<'_>) {
     let (plan, net) = (context.plan, context.net);
     let (mut sending, mut receiving) = (Ends::new(), Ends::new());
     let mut skews: Skews<'_> = BTreeMap::new();
@@ -37,15 +37,15 @@ pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
     for deployment in &plan.hosts {
         let node = net.node(&deployment.host).filter(|node| net.nodes[*node].switch.is_none());
         let Some(node) = node.filter(|node| seen.insert(*node)) else {
-            findings.add(rule::END_SYSTEM, &deployment.host, "a host", "no such host, or twice");
+            context.wrong(rule::END_SYSTEM, &deployment.host, "a host", "no such host, or twice");
             continue;
         };
-        check_attached(context, node, &deployment.ports, &deployment.host, findings);
-        check_queues(deployment, sending.get(&node), net, findings);
+        check_attached(context, node, &deployment.ports, &deployment.host);
+        check_queues(deployment, sending.get(&node), net);
         let empty = BTreeMap::new();
-        check_senders(context, deployment, sending.get(&node).unwrap_or(&empty), findings);
+        check_senders(context, deployment, sending.get(&node).unwrap_or(&empty));
         let receiving = receiving.get(&node).unwrap_or(&empty);
-        check_receivers(context, deployment, receiving, &skews, findings);
+        check_receivers(context, deployment, receiving, &skews);
     }
     let is_refused =
         net.flows.iter().any(|flow| crate::streams::routes::is_refused(plan, &flow.raw.name));
@@ -54,7 +54,7 @@ pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
     }
     for (node, info) in net.nodes.iter().enumerate().filter(|(_, node)| node.switch.is_none()) {
         if !seen.contains(&node) {
-            findings.add(rule::END_SYSTEM, info.name, "no deployment", "every host has one");
+            context.wrong(rule::END_SYSTEM, info.name, "no deployment", "every host has one");
         }
     }
 }
@@ -64,7 +64,6 @@ fn check_queues(
     deployment: &HostDeployment,
     sending: Option<&BTreeMap<usize, Vec<u32>>>,
     net: &Net<'_>,
-    findings: &mut Findings,
 ) {
     for described in &deployment.ports {
         let by_this = sending.into_iter().flatten().filter(|(_, p)| p.contains(&described.port));
@@ -73,14 +72,14 @@ fn check_queues(
         let place = format!("{}:{}", deployment.host, described.port);
         if u16::from(described.queues) < needed {
             let claim = format!("{} queues", described.queues);
-            findings.add(rule::END_SYSTEM, &place, claim, format!("at least {needed}"));
+            net.wrong(rule::END_SYSTEM, &place, claim, format!("at least {needed}"));
         }
         if let Some(bytes) = described.buffer_bytes {
             let found = "none in the description: what a host sends is never dropped there";
-            findings.add(rule::END_SYSTEM, &place, format!("buffer {bytes} B"), found);
+            net.wrong(rule::END_SYSTEM, &place, format!("buffer {bytes} B"), found);
         }
         if described.role != Role::Host {
-            findings.add(rule::END_SYSTEM, place, "a trunk", "the port of a host");
+            net.wrong(rule::END_SYSTEM, place, "a trunk", "the port of a host");
         }
     }
 }
@@ -89,7 +88,6 @@ fn check_senders(
     context: &Context<'_>,
     deployment: &HostDeployment,
     expected: &BTreeMap<usize, Vec<u32>>,
-    findings: &mut Findings,
 ) {
     let net = context.net;
     let mut seen = BTreeSet::new();
@@ -97,20 +95,20 @@ fn check_senders(
         let place = format!("{} sends {}", deployment.host, sender.flow);
         let flow = net.flow(&sender.flow).filter(|flow| *flow == usize::from(sender.flow_index));
         let Some((flow, ports)) = flow.and_then(|flow| Some((flow, expected.get(&flow)?))) else {
-            findings.add(rule::END_SYSTEM, place, "a sender", "no such flow from here");
+            context.wrong(rule::END_SYSTEM, place, "a sender", "no such flow from here");
             continue;
         };
         if !seen.insert(flow) {
-            findings.add(rule::END_SYSTEM, &place, "a second sender", "one per flow");
+            context.wrong(rule::END_SYSTEM, &place, "a second sender", "one per flow");
         }
         let queues: Vec<u8> = net.flows[flow].contracts.iter().map(|c| c.class).collect();
         let claim = (&sender.ports, &sender.queues);
         if claim != (ports, &queues) {
             let found = format!("{:?}", (ports, &queues));
-            findings.add(rule::END_SYSTEM, place, format!("ports and queues {claim:?}"), found);
+            context.wrong(rule::END_SYSTEM, place, format!("ports and queues {claim:?}"), found);
         }
     }
-    missing(context, deployment, "sends", expected, &seen, findings);
+    missing(context, deployment, "sends", expected, &seen);
 }
 
 fn check_receivers(
@@ -118,7 +116,6 @@ fn check_receivers(
     deployment: &HostDeployment,
     expected: &BTreeMap<usize, Vec<u32>>,
     skews: &Skews<'_>,
-    findings: &mut Findings,
 ) {
     let net = context.net;
     let mut seen = BTreeSet::new();
@@ -127,21 +124,21 @@ fn check_receivers(
         let flow =
             net.flow(&receiver.flow).filter(|flow| *flow == usize::from(receiver.flow_index));
         let Some((flow, ports)) = flow.and_then(|flow| Some((flow, expected.get(&flow)?))) else {
-            findings.add(rule::END_SYSTEM, place, "a receiver", "no such flow to here");
+            context.wrong(rule::END_SYSTEM, place, "a receiver", "no such flow to here");
             continue;
         };
         if !seen.insert(flow) {
-            findings.add(rule::END_SYSTEM, &place, "a second receiver", "one per flow");
+            context.wrong(rule::END_SYSTEM, &place, "a second receiver", "one per flow");
         }
         if receiver.ports != *ports {
             let claim = format!("ports {:?}", receiver.ports);
-            findings.add(rule::END_SYSTEM, &place, claim, format!("{ports:?}"));
+            context.wrong(rule::END_SYSTEM, &place, claim, format!("{ports:?}"));
         }
         let described = net.flows[flow].raw.skew_max_ns;
         if receiver.skew_max_ns != described {
             let claim = format!("skew {:?} ns", receiver.skew_max_ns);
             let found = format!("{described:?} ns in the description");
-            findings.add(rule::END_SYSTEM, &place, claim, found);
+            context.wrong(rule::END_SYSTEM, &place, claim, found);
         }
         // A copy that is late but within its bound must not be taken for an error.
         let skew = skews.get(&(&*receiver.flow, &*deployment.host)).copied().unwrap_or(0);
@@ -149,10 +146,10 @@ fn check_receivers(
             && u128::from(limit) * 1_000 < u128::from(skew)
         {
             let claim = format!("skew {limit} ns");
-            findings.add(rule::END_SYSTEM, place, claim, format!("bounds up to {skew} ps"));
+            context.wrong(rule::END_SYSTEM, place, claim, format!("bounds up to {skew} ps"));
         }
     }
-    missing(context, deployment, "receives", expected, &seen, findings);
+    missing(context, deployment, "receives", expected, &seen);
 }
 
 fn missing(
@@ -161,11 +158,10 @@ fn missing(
     verb: &str,
     expected: &BTreeMap<usize, Vec<u32>>,
     seen: &BTreeSet<usize>,
-    findings: &mut Findings,
 ) {
     for flow in expected.keys().filter(|flow| !seen.contains(flow)) {
         let name = &context.net.flows[*flow].raw.name;
         let place = format!("{} {verb} {name}", deployment.host);
-        findings.add(rule::END_SYSTEM, place, "nothing", "the route says so");
+        context.wrong(rule::END_SYSTEM, place, "nothing", "the route says so");
     }
 }

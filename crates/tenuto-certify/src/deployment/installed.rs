@@ -4,7 +4,7 @@
 //! the plan. So what the protocol forbids, and what our switch does not do, is refused here.
 
 use crate::description::read::{Entry, Profile, SwitchDeployment};
-use crate::finding::{Findings, rule};
+use crate::finding::rule;
 use crate::rows::context::Context;
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -23,17 +23,17 @@ const MEMBERS_MAX: usize = 64;
 const TABLE_WATCH: u8 = 0;
 
 /// Checks that every switch takes its deployment.
-pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
+pub(crate) fn check(context: &Context<'_>) {
     let (plan, net) = (context.plan, context.net);
     if net.has_modes() && plan.feasible && net.raw.switches.len() > MEMBERS_MAX {
         let claim = format!("{} switches with modes", net.raw.switches.len());
         let found = format!("{MEMBERS_MAX} take part in mode changes");
-        findings.add(rule::INSTALLED, "switches", claim, found);
+        context.wrong(rule::INSTALLED, "switches", claim, found);
     }
     for deployment in &plan.switches {
         let node = net.node(&deployment.switch);
         let Some(profile) = node.and_then(|node| net.profile(node)) else { continue };
-        let mut installation = Installation { deployment, findings };
+        let installation = Installation { deployment, context };
         installation.entries(net.raw.modes.len());
         installation.objects();
         if plan.feasible {
@@ -45,15 +45,15 @@ pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
 /// One switch with its deployment.
 struct Installation<'a> {
     deployment: &'a SwitchDeployment,
-    findings: &'a mut Findings,
+    context: &'a Context<'a>,
 }
 
 impl Installation<'_> {
-    fn wrong(&mut self, claim: impl Display, found: impl Display) {
-        self.findings.add(rule::INSTALLED, &self.deployment.switch, claim, found);
+    fn wrong(&self, claim: impl Display, found: impl Display) {
+        self.context.wrong(rule::INSTALLED, &self.deployment.switch, claim, found);
     }
 
-    fn entries(&mut self, modes: usize) {
+    fn entries(&self, modes: usize) {
         let deployment = self.deployment;
         let ports: BTreeSet<u32> = deployment.ports.iter().map(|port| port.port).collect();
         for entry in &deployment.entries {
@@ -61,7 +61,7 @@ impl Installation<'_> {
             if let Some((field, needed)) = entry.matching.missing_prerequisite() {
                 let claim = format!("{}: {field}", what());
                 let found = format!("no {needed} with it");
-                self.findings.add(rule::PREREQUISITE, &deployment.switch, claim, found);
+                self.context.wrong(rule::PREREQUISITE, &deployment.switch, claim, found);
             }
             if entry.matching.in_port.is_some_and(|port| !ports.contains(&port)) {
                 self.wrong(what(), "it is for a port that the switch does not have");
@@ -74,7 +74,7 @@ impl Installation<'_> {
         }
     }
 
-    fn objects(&mut self) {
+    fn objects(&self) {
         let deployment = self.deployment;
         for group in &deployment.groups {
             let ports: BTreeSet<u32> = group.outputs.iter().map(|output| output.port).collect();
@@ -93,7 +93,7 @@ impl Installation<'_> {
     }
 
     /// What depends on the device, in a plan that it is to carry.
-    fn device(&mut self, profile: &Profile) {
+    fn device(&self, profile: &Profile) {
         let deployment = self.deployment;
         let meters = deployment.meters.iter().map(|meter| ("meter", meter.id));
         let monitors = deployment.monitors.iter().map(|monitor| ("monitor", monitor.id));

@@ -5,7 +5,7 @@
 
 use crate::description::net::{Contract, Flow, Net};
 use crate::description::read::{self, MonitorKind, Size};
-use crate::finding::{Findings, rule};
+use crate::finding::rule;
 use crate::rows::context::Context;
 use crate::streams::levels::watching;
 use crate::streams::stream::Stream;
@@ -55,27 +55,27 @@ fn variation(context: &Context<'_>, stream: &Stream, node: usize) -> Option<u64>
 }
 
 /// Checks the meter and the monitors of every stream.
-pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
+pub(crate) fn check(context: &Context<'_>) {
     for (index, stream) in context.streams.iter().enumerate() {
         let Some(first) = stream.first_switch else { continue };
         let flow = &context.net.flows[stream.flow];
         let place = format!("{} at {}", flow.raw.name, context.net.nodes[first].name);
         match context.enforced[index].meter {
-            Some(meter) => check_meter(context, stream, first, meter, &place, findings),
-            None => findings.add(rule::METER, place, "no meter", "one meter at the first switch"),
+            Some(meter) => check_meter(context, stream, first, meter, &place),
+            None => context.wrong(rule::METER, place, "no meter", "one meter at the first switch"),
         }
         let watching = watching(context.net, stream);
         if watching.is_empty() && crate::streams::levels::is_watched(context.net, stream.flow) {
             let found = "a flow whose contracts differ is watched on its way";
-            findings.add(rule::MONITOR, &flow.raw.name, "no monitor", found);
+            context.wrong(rule::MONITOR, &flow.raw.name, "no monitor", found);
         }
         for node in watching {
             let place = format!("{} at {}", flow.raw.name, context.net.nodes[node].name);
             match context.attributed.monitor(index, node) {
-                Some(one) => check_monitor(context, stream, node, one, &place, findings),
+                Some(one) => check_monitor(context, stream, node, one, &place),
                 None => {
                     let found = "one monitor where it is watched, told by the port of each copy";
-                    findings.add(rule::MONITOR, place, "none, or several", found);
+                    context.wrong(rule::MONITOR, place, "none, or several", found);
                 }
             }
         }
@@ -88,32 +88,25 @@ fn check_meter(
     node: usize,
     meter: &read::Meter,
     place: &str,
-    findings: &mut Findings,
 ) {
     let (net, scale) = (context.net, &context.scale);
     let Some(profile) = net.profile(node) else { return };
     let variation = variation(context, stream, node);
     if variation.is_none() && context.plan.feasible {
-        findings.add(rule::METER, place, "a meter", "the jitter in front of it is unbounded");
+        context.wrong(rule::METER, place, "a meter", "the jitter in front of it is unbounded");
     }
-    let rate = scale.bps(meter.rate_bps, 1, 1);
-    let burst = scale.bits(meter.burst_bits(), 1, 1);
     for contract in &net.flows[stream.flow].contracts {
         let counted = contract.packets.counted_bits(profile.meter_counts);
         let tolerance = 1_000_000 + net.tolerance_ppm;
         let needed = scale.rate(counted, contract.period_ns, tolerance, 1_000_000);
-        if rate < needed {
-            let found = format!("at least {} bit/s", scale.to_bps_up(&needed));
-            findings.add(rule::METER, place, format!("{} bit/s", meter.rate_bps), found);
-        }
+        let least = Some(scale.to_bps_up(&needed));
+        net.at_least((rule::METER, place, "bit/s"), "rate", meter.rate_bps, least);
         // Without a bound in front of the meter the flow has none behind it either.
         let Some(variation) = variation else { continue };
         let jitter = BigInt::from(contract.jitter_ps) + variation;
         let needed = scale.bits(counted, 1, 1) + needed * jitter;
-        if burst < needed {
-            let found = format!("at least {} bit", scale.to_bits_up(&needed));
-            findings.add(rule::METER, place, format!("{} B", meter.burst_bytes), found);
-        }
+        let least = Some(scale.to_bits_up(&needed));
+        net.at_least((rule::METER, place, "bit"), "burst", meter.burst_bits(), least);
     }
 }
 
@@ -123,30 +116,29 @@ fn check_monitor(
     node: usize,
     monitor: &read::Monitor,
     place: &str,
-    findings: &mut Findings,
 ) {
     let net = context.net;
     let flow = &net.flows[stream.flow];
     let levels: Vec<usize> = monitor.contracts.iter().map(|c| usize::from(c.level)).collect();
     if !levels.iter().copied().eq(0..=flow.level) {
         let found = format!("one contract per level up to {}", flow.level);
-        findings.add(rule::MONITOR, place, format!("levels {levels:?}"), found);
+        context.wrong(rule::MONITOR, place, format!("levels {levels:?}"), found);
     }
     if !is_fit(flow, monitor.kind) {
         let found = "messages that are numbered, or frames that are one message each";
-        findings.add(rule::MONITOR, place, format!("{:?}", monitor.kind), found);
+        context.wrong(rule::MONITOR, place, format!("{:?}", monitor.kind), found);
     }
     let variation = variation(context, stream, node);
     for (contract, watched) in flow.contracts.iter().zip(&monitor.contracts) {
-        check_watched(net, contract, watched, place, findings);
+        check_watched(net, contract, watched, place);
         match variation {
             Some(variation) => {
                 let jitter = u128::from(contract.jitter_ps) + u128::from(variation);
-                check_watched_jitter(net, watched, jitter, place, findings);
+                check_watched_jitter(net, watched, jitter, place);
             }
             None if context.plan.feasible => {
                 let found = "the jitter in front of it is unbounded";
-                findings.add(rule::MONITOR, place, "a monitor", found);
+                context.wrong(rule::MONITOR, place, "a monitor", found);
             }
             None => {}
         }
@@ -164,17 +156,11 @@ fn is_fit(flow: &Flow<'_>, kind: MonitorKind) -> bool {
 }
 
 /// Size and period of one level, as the monitor has them.
-fn check_watched(
-    net: &Net<'_>,
-    contract: &Contract,
-    watched: &read::LevelContract,
-    place: &str,
-    findings: &mut Findings,
-) {
+fn check_watched(net: &Net<'_>, contract: &Contract, watched: &read::LevelContract, place: &str) {
     let bytes = contract.packets.wire_bytes();
     if u64::from(watched.bytes_max) != bytes {
         let claim = format!("{} B in level {}", watched.bytes_max, watched.level);
-        findings.add(rule::MONITOR, place, claim, format!("{bytes} B on the wire"));
+        net.wrong(rule::MONITOR, place, claim, format!("{bytes} B on the wire"));
     }
     let kept = u128::from(1_000_000 - net.tolerance_ppm);
     let period = u128::from(contract.period_ns) * kept / 1_000_000;
@@ -183,7 +169,7 @@ fn check_watched(
     let is_lax = !net.is_babbling() && u128::from(watched.period_ns) < period;
     if u128::from(watched.period_ns) > period || watched.period_ns == 0 || is_lax {
         let claim = format!("{} ns in level {}", watched.period_ns, watched.level);
-        findings.add(rule::MONITOR, place, claim, format!("{period} ns"));
+        net.wrong(rule::MONITOR, place, claim, format!("{period} ns"));
     }
 }
 
@@ -192,15 +178,14 @@ fn check_watched_jitter(
     watched: &read::LevelContract,
     jitter_ps: u128,
     place: &str,
-    findings: &mut Findings,
 ) {
     if u128::from(watched.jitter_ns) * 1_000 < jitter_ps {
         let claim = format!("jitter {} ns in level {}", watched.jitter_ns, watched.level);
-        findings.add(rule::MONITOR, place, claim, format!("at least {jitter_ps} ps"));
+        net.wrong(rule::MONITOR, place, claim, format!("at least {jitter_ps} ps"));
     }
     if !net.is_babbling() && u128::from(watched.jitter_ns) * 1_000 >= jitter_ps + JITTER_STEP_PS {
         let claim = format!("jitter {} ns in level {}", watched.jitter_ns, watched.level);
         let found = format!("{jitter_ps} ps: what exceeds the contract raises the mode");
-        findings.add(rule::MONITOR, place, claim, found);
+        net.wrong(rule::MONITOR, place, claim, found);
     }
 }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const BAND_BPS_MAX: u64 = u32::MAX as u64 * 1_000;
 
 /// Checks every switch's deployment except for what its tables do.
-pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
+pub(crate) fn check(context: &Context<'_>) {
     let (plan, net) = (context.plan, context.net);
     let queues = queues_used(context);
     let mut seen = BTreeSet::new();
@@ -18,21 +18,21 @@ pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
         let place = &deployment.switch;
         let node = net.node(place).and_then(|node| Some((node, net.nodes[node].switch?)));
         let Some((node, (switch, profile))) = node else {
-            findings.add(rule::DEPLOYMENT, place, "a switch", "no such switch");
+            context.wrong(rule::DEPLOYMENT, place, "a switch", "no such switch");
             continue;
         };
         if !seen.insert(node) {
-            findings.add(rule::DEPLOYMENT, place, "a second deployment", "one per switch");
+            context.wrong(rule::DEPLOYMENT, place, "a second deployment", "one per switch");
         }
         if deployment.datapath_id != switch.datapath_id {
             let found = switch.datapath_id;
-            findings.add(rule::DEPLOYMENT, place, deployment.datapath_id, found);
+            context.wrong(rule::DEPLOYMENT, place, deployment.datapath_id, found);
         }
-        check_ports(context, node, deployment, profile, &queues, findings);
-        check_ids(deployment, findings);
-        check_entries(context, deployment, findings);
-        check_steps(deployment, (profile, plan.feasible), findings);
-        check_usage(context, deployment, profile, findings);
+        check_ports(context, node, deployment, profile, &queues);
+        check_ids(deployment, context.net.findings);
+        check_entries(context, deployment);
+        check_steps(deployment, (profile, plan.feasible), context.net.findings);
+        check_usage(context, deployment, profile);
     }
     let is_refused =
         net.flows.iter().any(|flow| crate::streams::routes::is_refused(plan, &flow.raw.name));
@@ -41,13 +41,13 @@ pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
     }
     for (node, info) in net.nodes.iter().enumerate().filter(|(_, node)| node.switch.is_some()) {
         if !seen.contains(&node) {
-            findings.add(rule::DEPLOYMENT, info.name, "no deployment", "every switch has one");
+            context.wrong(rule::DEPLOYMENT, info.name, "no deployment", "every switch has one");
         }
     }
     if net.has_modes() && plan.feasible {
         for info in &net.nodes {
             if info.switch.is_some_and(|(_, profile)| !profile.has_modes) {
-                findings.add(rule::DEVICE, info.name, "modes", "the device has none");
+                context.wrong(rule::DEVICE, info.name, "modes", "the device has none");
             }
         }
     }
@@ -73,17 +73,16 @@ fn check_ports(
     deployment: &read::SwitchDeployment,
     profile: &Profile,
     queues: &BTreeMap<usize, u16>,
-    findings: &mut Findings,
 ) {
     let net = context.net;
     let name = &deployment.switch;
-    check_attached(context, node, &deployment.ports, name, findings);
+    check_attached(context, node, &deployment.ports, name);
     for described in &deployment.ports {
         let Some(port) = net.port_at(node, described.port) else { continue };
         let place = net.label(port);
         let role = if net.is_trunk(port) { Role::Trunk } else { Role::Host };
         if described.role != role {
-            findings.add(
+            context.wrong(
                 rule::DEPLOYMENT,
                 &place,
                 format!("{:?}", described.role),
@@ -93,16 +92,16 @@ fn check_ports(
         if described.buffer_bytes != profile.buffer_bytes_per_port {
             let claim = format!("buffer {:?} B", described.buffer_bytes);
             let found = format!("{:?} B in the profile", profile.buffer_bytes_per_port);
-            findings.add(rule::DEPLOYMENT, &place, claim, found);
+            context.wrong(rule::DEPLOYMENT, &place, claim, found);
         }
         let needed = queues.get(&port).copied().unwrap_or(0);
         if u16::from(described.queues) < needed {
             let claim = format!("{} queues", described.queues);
-            findings.add(rule::DEPLOYMENT, &place, claim, format!("at least {needed}"));
+            context.wrong(rule::DEPLOYMENT, &place, claim, format!("at least {needed}"));
         }
         if described.queues > profile.queues_per_port && context.plan.feasible {
             let claim = format!("{} queues", described.queues);
-            findings.add(rule::DEVICE, &place, claim, format!("{}", profile.queues_per_port));
+            context.wrong(rule::DEVICE, &place, claim, format!("{}", profile.queues_per_port));
         }
     }
 }
@@ -113,34 +112,33 @@ pub(crate) fn check_attached(
     node: usize,
     ports: &[PortDeployment],
     name: &str,
-    findings: &mut Findings,
 ) {
     let net = context.net;
     let mut listed = BTreeSet::new();
     for described in ports {
         let place = format!("{name}:{}", described.port);
         let Some(port) = net.port_at(node, described.port) else {
-            findings.add(rule::DEPLOYMENT, place, "a port", "no such port");
+            context.wrong(rule::DEPLOYMENT, place, "a port", "no such port");
             continue;
         };
         if !listed.insert(port) {
-            findings.add(rule::DEPLOYMENT, &place, "a second time", "every port once");
+            context.wrong(rule::DEPLOYMENT, &place, "a second time", "every port once");
         }
         let info = &net.ports[port];
         let far = &net.ports[crate::description::net::Net::reverse(port)];
         let claim = (described.peer.as_str(), described.peer_port, described.rate_bps);
         let found = (net.nodes[info.peer].name, far.number, info.rate_bps);
         if claim != found {
-            findings.add(rule::DEPLOYMENT, place, format!("{claim:?}"), format!("{found:?}"));
+            context.wrong(rule::DEPLOYMENT, place, format!("{claim:?}"), format!("{found:?}"));
         }
     }
     for port in net.ports_of(node).filter(|port| !listed.contains(port)) {
-        findings.add(rule::DEPLOYMENT, net.label(port), "not listed", "every port is");
+        context.wrong(rule::DEPLOYMENT, net.label(port), "not listed", "every port is");
     }
 }
 
-fn check_ids(deployment: &read::SwitchDeployment, findings: &mut Findings) {
-    let mut once = |what: &str, ids: Vec<u32>| {
+fn check_ids(deployment: &read::SwitchDeployment, findings: &Findings) {
+    let once = |what: &str, ids: Vec<u32>| {
         let mut seen = BTreeSet::new();
         for id in ids {
             if id == 0 || !seen.insert(id) {
@@ -155,15 +153,11 @@ fn check_ids(deployment: &read::SwitchDeployment, findings: &mut Findings) {
 }
 
 /// What entries refer to exists, and their names agree.
-fn check_entries(
-    context: &Context<'_>,
-    deployment: &read::SwitchDeployment,
-    findings: &mut Findings,
-) {
+fn check_entries(context: &Context<'_>, deployment: &read::SwitchDeployment) {
     let net = context.net;
     let known = Known::new(net, deployment);
-    let mut wrong = |what: String, found: &str| {
-        findings.add(rule::DEPLOYMENT, &deployment.switch, what, found);
+    let wrong = |what: String, found: &str| {
+        context.wrong(rule::DEPLOYMENT, &deployment.switch, what, found);
     };
     for group in &deployment.groups {
         if group.outputs.is_empty() || !group.outputs.iter().all(|output| known.has_queue(output)) {
@@ -262,7 +256,7 @@ fn is_placed(entry: &Entry, modes: usize) -> bool {
 fn check_steps(
     deployment: &read::SwitchDeployment,
     (profile, is_feasible): (&Profile, bool),
-    findings: &mut Findings,
+    findings: &Findings,
 ) {
     // What no device has is in plans that are refused for it.
     let most = if is_feasible { profile.meter_burst_max_bytes } else { u64::MAX };
@@ -280,12 +274,7 @@ fn check_steps(
     }
 }
 
-fn check_usage(
-    context: &Context<'_>,
-    deployment: &read::SwitchDeployment,
-    profile: &Profile,
-    findings: &mut Findings,
-) {
+fn check_usage(context: &Context<'_>, deployment: &read::SwitchDeployment, profile: &Profile) {
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let at_start = |entry: &&Entry| entry.level.is_none_or(|level| level == 0);
     let entries = deployment.entries.iter().filter(at_start).count();
@@ -299,7 +288,7 @@ fn check_usage(
     let place = &deployment.switch;
     if deployment.usage != counted {
         let claim = format!("{:?}", deployment.usage);
-        findings.add(rule::DEPLOYMENT, place, claim, format!("{counted:?}"));
+        context.wrong(rule::DEPLOYMENT, place, claim, format!("{counted:?}"));
     }
     if !context.plan.feasible {
         return;
@@ -310,7 +299,7 @@ fn check_usage(
         ("groups", counted.groups, profile.groups_max),
     ] {
         if used > limit {
-            findings.add(rule::DEVICE, place, format!("{used} {what}"), format!("{limit}"));
+            context.wrong(rule::DEVICE, place, format!("{used} {what}"), format!("{limit}"));
         }
     }
 }

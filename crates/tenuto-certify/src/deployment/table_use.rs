@@ -19,7 +19,7 @@ struct Needed {
 }
 
 /// Checks what a state without a deployment of its own says of every switch; `usual` is the plan's.
-pub(crate) fn check(context: &Context<'_>, claims: &[(String, Usage)], findings: &mut Findings) {
+pub(crate) fn check(context: &Context<'_>, claims: &[(String, Usage)]) {
     let net = context.net;
     let usual: BTreeMap<&str, &SwitchDeployment> =
         context.plan.switches.iter().map(|it| (it.switch.as_str(), it)).collect();
@@ -28,15 +28,15 @@ pub(crate) fn check(context: &Context<'_>, claims: &[(String, Usage)], findings:
     for (name, claim) in claims {
         let node = net.node(name).filter(|node| net.nodes[*node].switch.is_some());
         let Some(node) = node.filter(|node| seen.insert(*node)) else {
-            findings.add(rule::DEPLOYMENT, name, "places of tables", "no such switch, or twice");
+            context.wrong(rule::DEPLOYMENT, name, "places of tables", "no such switch, or twice");
             continue;
         };
         let nothing = Needed::default();
         let own = needed.get(&node).unwrap_or(&nothing);
         let base = usual.get(name.as_str()).map_or([0; 3], |it| without_flows(it));
-        check_claim(name, claim, &least(own, base), findings);
+        check_claim(name, claim, &least(own, base), context.net.findings);
         if let Some(profile) = net.profile(node).filter(|_| context.plan.feasible) {
-            check_device(name, claim, profile, findings);
+            check_device(name, claim, profile, context.net.findings);
         }
     }
     // Where a flow has no way no switch is told anything.
@@ -45,7 +45,7 @@ pub(crate) fn check(context: &Context<'_>, claims: &[(String, Usage)], findings:
     }
     let switches = net.nodes.iter().enumerate().filter(|(_, node)| node.switch.is_some());
     for (_, info) in switches.filter(|(node, _)| !seen.contains(node)) {
-        findings.add(rule::DEPLOYMENT, info.name, "no places of tables", "every switch has some");
+        context.wrong(rule::DEPLOYMENT, info.name, "no places of tables", "every switch has some");
     }
 }
 
@@ -61,7 +61,7 @@ fn least(own: &Needed, base: [usize; 3]) -> Usage {
     }
 }
 
-fn check_claim(name: &str, claim: &Usage, least: &Usage, findings: &mut Findings) {
+fn check_claim(name: &str, claim: &Usage, least: &Usage, findings: &Findings) {
     let pairs = [
         (claim.entries, least.entries),
         (claim.shadow, least.shadow),
@@ -75,7 +75,7 @@ fn check_claim(name: &str, claim: &Usage, least: &Usage, findings: &mut Findings
     }
 }
 
-fn check_device(name: &str, claim: &Usage, profile: &Profile, findings: &mut Findings) {
+fn check_device(name: &str, claim: &Usage, profile: &Profile, findings: &Findings) {
     for (what, used, limit) in [
         ("entries", claim.entries.saturating_add(claim.shadow), profile.entries_max),
         ("meters", claim.meters, profile.meters_max),
@@ -88,7 +88,7 @@ fn check_device(name: &str, claim: &Usage, profile: &Profile, findings: &mut Fin
     }
 }
 
-/// What every stream takes at the switches that it crosses, in the modes that it is in.
+/// What every stream takes at the switches that it crosses, in all modes.
 fn needed(context: &Context<'_>) -> BTreeMap<usize, Needed> {
     let net = context.net;
     let mut needed: BTreeMap<usize, Needed> = BTreeMap::new();
@@ -101,10 +101,11 @@ fn needed(context: &Context<'_>) -> BTreeMap<usize, Needed> {
                 continue;
             }
             let own = needed.entry(node).or_default();
-            // One that forwards, at the first switch one that polices, per level.
-            let per_level = 1 + usize::from(here.parent.is_none());
-            own.entries += per_level + usize::from(watching.contains(&node));
-            own.shadow += per_level * flow.level;
+            // One that forwards, at the first switch one that polices, per mode: what is out of
+            // mode is dropped by an entry of its flow.
+            let per_mode = 1 + usize::from(here.parent.is_none());
+            own.entries += per_mode + usize::from(watching.contains(&node));
+            own.shadow += per_mode * (net.raw.modes.len() - 1);
             own.meters += usize::from(here.parent.is_none());
             for contract in &flow.contracts {
                 let output = |child: &usize| {

@@ -4,7 +4,7 @@ use crate::deployment::header;
 use crate::deployment::tables::{Check, Class, InForce, Outcome, Tables, TooLong};
 use crate::description::net::Net;
 use crate::description::read::{Match, PortQueue};
-use crate::finding::{Findings, rule};
+use crate::finding::rule;
 use crate::rows::context::Context;
 use crate::streams::levels::watching;
 use crate::streams::stream::Stream;
@@ -27,7 +27,6 @@ pub(crate) fn check<'t>(
     (identity, levels): (Match, InForce),
     tables_of: impl Fn(usize) -> Option<&'t Tables<'t>>,
     steps: &mut u64,
-    findings: &mut Findings,
 ) -> Result<(), TooLong> {
     let (net, stream) = (context.net, &context.streams[index]);
     let watching = watching(net, stream);
@@ -46,7 +45,7 @@ pub(crate) fn check<'t>(
         };
         if let Some(found) = visit.wrong(tables, in_port, identity, steps)? {
             let claim = format!("ports and queues {}", list(&visit.expected));
-            findings.add(rule::WALK, visit.label(), claim, found);
+            context.wrong(rule::WALK, visit.label(), claim, found);
         }
     }
     Ok(())

@@ -7,7 +7,7 @@
 
 use crate::deployment::tables::Tables;
 use crate::deployment::visit::cookie_of;
-use crate::finding::{Findings, rule};
+use crate::finding::rule;
 use crate::rows::context::Context;
 use crate::streams::stream::TreePort;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,12 +18,7 @@ type Queues = BTreeMap<u64, BTreeSet<Option<u8>>>;
 
 /// Checks one switch: in every mode each flow that crosses it, or that an entry sends, is kept in its queue,
 /// or dropped if it is out of mode.
-pub(crate) fn check(
-    context: &Context<'_>,
-    node: usize,
-    tables: &Tables<'_>,
-    findings: &mut Findings,
-) {
+pub(crate) fn check(context: &Context<'_>, node: usize, tables: &Tables<'_>) {
     let (net, switch) = (context.net, context.net.nodes[node].name);
     let modes = net.raw.modes.len();
     if modes < 2 {
@@ -53,7 +48,7 @@ pub(crate) fn check(
             let place =
                 format!("{} at {switch}, waiting at a change to {mode}", described.raw.name);
             let claim = class.map_or("dropped".into(), |class| format!("stays in queue {class}"));
-            findings.add(rule::WALK, place, claim, words(queues));
+            context.wrong(rule::WALK, place, claim, words(queues));
         }
     }
 }

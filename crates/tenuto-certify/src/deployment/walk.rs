@@ -17,7 +17,7 @@ use crate::deployment::visit::{self, label, list};
 use crate::deployment::{header, waiting};
 use crate::description::net::Net;
 use crate::description::read::{Match, OtherTraffic};
-use crate::finding::{Findings, rule};
+use crate::finding::rule;
 use crate::rows::context::Context;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,20 +44,20 @@ struct Walk<'a> {
 }
 
 /// Walks through the tables of every switch.
-pub(crate) fn check(context: &Context<'_>, findings: &mut Findings) {
+pub(crate) fn check(context: &Context<'_>) {
     let net = context.net;
     let identities: Vec<Match> = (0..net.flows.len()).map(|f| header::identity(net, f)).collect();
-    check_identities(net, &identities, findings);
+    check_identities(net, &identities);
     let mut flows = HeaderIndex::default();
     identities.iter().for_each(|identity| flows.add(*identity, ()));
     let sites = sites(context, &identities);
     for (node, site) in &sites {
-        waiting::check(context, *node, &site.tables, findings);
+        waiting::check(context, *node, &site.tables);
     }
     let mut walk = Walk { context, sites, identities: &identities, flows, steps: 0 };
-    if walk.run(findings).is_err() {
+    if walk.run().is_err() {
         let found = format!("more than {STEPS_MAX} steps");
-        findings.add(rule::LIMIT, "deployment", "tables", found);
+        context.wrong(rule::LIMIT, "deployment", "tables", found);
     }
 }
 
@@ -86,14 +86,14 @@ fn sites<'a>(context: &Context<'a>, identities: &[Match]) -> BTreeMap<usize, Sit
 }
 
 /// Two flows that a frame can both be of cannot be told apart by any table.
-fn check_identities(net: &Net<'_>, identities: &[Match], findings: &mut Findings) {
+fn check_identities(net: &Net<'_>, identities: &[Match]) {
     let mut before: HeaderIndex<usize> = HeaderIndex::default();
     identities.iter().enumerate().for_each(|(flow, identity)| before.add(*identity, flow));
     for (flow, identity) in identities.iter().enumerate() {
         let others = before.meeting(*identity, &mut 0);
         if let Some(other) = others.into_iter().find(|other| **other < flow) {
             let found = format!("the header fields of {}", net.flows[*other].raw.name);
-            findings.add(rule::DESCRIPTION, &net.flows[flow].raw.name, "its header fields", found);
+            net.wrong(rule::DESCRIPTION, &net.flows[flow].raw.name, "its header fields", found);
         }
     }
 }
@@ -107,32 +107,32 @@ enum Origin {
 }
 
 impl Walk<'_> {
-    fn run(&mut self, findings: &mut Findings) -> Result<(), TooLong> {
+    fn run(&mut self) -> Result<(), TooLong> {
         let modes = self.context.net.raw.modes.len();
         for admitted in 0..modes {
             // At a raise both levels move at once; at a return the admitted one moves last.
             for forwarding in 0..=admitted {
                 let levels = InForce { admitted, forwarding };
-                self.streams(levels, findings)?;
-                self.others(levels, findings)?;
+                self.streams(levels)?;
+                self.others(levels)?;
             }
         }
         Ok(())
     }
 
     /// Every stream at every switch of its tree.
-    fn streams(&mut self, levels: InForce, findings: &mut Findings) -> Result<(), TooLong> {
+    fn streams(&mut self, levels: InForce) -> Result<(), TooLong> {
         let (context, sites, steps) = (self.context, &self.sites, &mut self.steps);
         for (index, stream) in context.streams.iter().enumerate() {
             let tables_of = |node: usize| sites.get(&node).map(|site| &site.tables);
             let of = (self.identities[stream.flow], levels);
-            visit::check(context, index, of, tables_of, steps, findings)?;
+            visit::check(context, index, of, tables_of, steps)?;
         }
         Ok(())
     }
 
     /// What every port can bring that is of no flow that comes by it.
-    fn others(&mut self, levels: InForce, findings: &mut Findings) -> Result<(), TooLong> {
+    fn others(&mut self, levels: InForce) -> Result<(), TooLong> {
         let net = self.context.net;
         let (sites, steps) = (&self.sites, &mut self.steps);
         let is_carried = matches!(net.raw.other_traffic, OtherTraffic::Carry { .. });
@@ -156,16 +156,11 @@ impl Walk<'_> {
                         wrong.extend(pretending(site, pretended, levels, steps)?);
                     }
                 }
-                report(net, place, wrong, findings);
+                report(net, place, wrong);
             }
             let nowhere = Match { in_port: Some(NO_PORT), ..Match::default() };
             let wrong = wrong(net, site, Class::of(nowhere), Origin::Nowhere, levels, steps)?;
-            report(
-                net,
-                (net.nodes[node].name.to_owned(), Origin::Nowhere, levels),
-                wrong,
-                findings,
-            );
+            report(net, (net.nodes[node].name.to_owned(), Origin::Nowhere, levels), wrong);
         }
         Ok(())
     }
@@ -175,7 +170,6 @@ fn report(
     net: &Net<'_>,
     (place, from, levels): (String, Origin, InForce),
     wrong: BTreeSet<String>,
-    findings: &mut Findings,
 ) {
     let (whence, claim) = match from {
         Origin::Host => ("from the host", "dropped unless a flow of this host"),
@@ -184,7 +178,7 @@ fn report(
     };
     for found in wrong {
         let place = format!("{place}, {whence}, {}", label(net, levels));
-        findings.add(rule::WALK, place, claim, found);
+        net.wrong(rule::WALK, place, claim, found);
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) const QUEUES_MAX: u8 = 64;
 const NAME_CHARS_MAX: usize = 64;
 
 /// Checks names and numbers that have to be one thing's only.
-pub(crate) fn check_names(raw: &read::Network, findings: &mut Findings) {
+pub(crate) fn check_names(raw: &read::Network, findings: &Findings) {
     let hosts = raw.hosts.iter().map(|host| &host.name);
     let switches = raw.switches.iter().map(|switch| &switch.name);
     let flows = raw.flows.iter().map(|flow| &flow.name);
@@ -79,7 +79,7 @@ pub(crate) fn contracts_flaw(raw: &read::Flow, contracts: &[Contract]) -> Option
 }
 
 /// Other traffic goes below every flow, in a class that every switch has.
-pub(crate) fn check_other_traffic(net: &Net<'_>, flows: &[Flow<'_>], findings: &mut Findings) {
+pub(crate) fn check_other_traffic(net: &Net<'_>, flows: &[Flow<'_>]) {
     let OtherTraffic::Carry { priority, rate_bps, frame_bytes_max } = net.raw.other_traffic else {
         return;
     };
@@ -91,6 +91,6 @@ pub(crate) fn check_other_traffic(net: &Net<'_>, flows: &[Flow<'_>], findings: &
     {
         let found = "a class below every flow that switches have, frames that an Ethernet can \
                      carry, a rate above zero";
-        findings.add(rule::DESCRIPTION, "other traffic", format!("class {priority}"), found);
+        net.wrong(rule::DESCRIPTION, "other traffic", format!("class {priority}"), found);
     }
 }

@@ -3,7 +3,7 @@
 use crate::description::net::{Contract, Flow, Net};
 use crate::description::packets::Packets;
 use crate::description::read::{self, Size};
-use crate::finding::{Findings, rule};
+use crate::finding::rule;
 use std::collections::{BTreeMap, BTreeSet};
 
 const MS: u64 = 1_000_000;
@@ -17,12 +17,12 @@ const PAYLOAD_BYTES: std::ops::RangeInclusive<u32> = 1..=1_472;
 const FRAME_BYTES: std::ops::RangeInclusive<u32> = 18..=1_518;
 
 /// Checks every flow of a plan that is feasible or not.
-pub(crate) fn check(net: &Net<'_>, is_feasible: bool, findings: &mut Findings) {
+pub(crate) fn check(net: &Net<'_>, is_feasible: bool) {
     let mut links: BTreeMap<u16, &str> = BTreeMap::new();
     let reached = Reached::new(net);
     for flow in &net.flows {
         let mut wrong = |found: String| {
-            findings.add(rule::DESCRIPTION, &flow.raw.name, "a flow", found);
+            net.wrong(rule::DESCRIPTION, &flow.raw.name, "a flow", found);
         };
         if let Some(vl) = flow.raw.vl
             && let Some(other) = links.insert(vl, &flow.raw.name)

@@ -11,7 +11,7 @@ const LOST_SIGNALS_MAX: u32 = 16;
 const LINKS_LOST_MAX: u32 = 1;
 
 /// Checks the fault model and the quiet window.
-pub(crate) fn check(plan: &Plan, findings: &mut Findings) {
+pub(crate) fn check(plan: &Plan, findings: &Findings) {
     let raw = &plan.network;
     for (what, value, most) in [
         ("babbling hosts", raw.tolerates.babbling_hosts, BABBLING_MAX),

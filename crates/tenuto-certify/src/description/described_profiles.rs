@@ -4,7 +4,7 @@ use crate::description::described::QUEUES_MAX;
 use crate::description::net::Net;
 use crate::description::read::{BufferUnit, LookUp, Processor, Profile, Receive, ReceiveBuffer};
 use crate::description::slices::are_slices;
-use crate::finding::{Findings, rule};
+use crate::finding::rule;
 
 /// Entries, meters and groups of a device; units of its receive buffer.
 const COUNT_MAX: u64 = 1_000_000_000;
@@ -14,10 +14,10 @@ const VISIT_FRAMES_MAX: u32 = 1_000_000;
 const BURST_BYTES_MAX: u64 = u32::MAX as u64 * 125;
 
 /// Checks every profile, used or not.
-pub(crate) fn check(net: &Net<'_>, findings: &mut Findings) {
+pub(crate) fn check(net: &Net<'_>) {
     for (name, profile) in &net.raw.profiles {
         for flaw in flaws(name, profile) {
-            findings.add(rule::DESCRIPTION, name, "a profile", flaw);
+            net.wrong(rule::DESCRIPTION, name, "a profile", flaw);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What a plan says of its network, read and judged by itself.
 
+pub(crate) mod deployed;
 pub(crate) mod described;
 pub(crate) mod described_flows;
 pub(crate) mod described_nodes;

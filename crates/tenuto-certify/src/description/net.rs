@@ -2,7 +2,10 @@
 
 use crate::description::packets::Packets;
 use crate::description::read;
+use crate::finding::Findings;
+use num_bigint::BigInt;
 use std::collections::BTreeMap;
+use std::fmt::{Debug, Display};
 
 #[derive(Debug)]
 pub(crate) struct Node<'a> {
@@ -47,6 +50,7 @@ pub(crate) struct Flow<'a> {
 #[derive(Debug)]
 pub(crate) struct Net<'a> {
     pub(crate) raw: &'a read::Network,
+    pub(crate) findings: &'a Findings,
     pub(crate) nodes: Vec<Node<'a>>,
     pub(crate) ports: Vec<Port>,
     pub(crate) flows: Vec<Flow<'a>>,
@@ -57,4 +61,45 @@ pub(crate) struct Net<'a> {
     pub(crate) by_name: BTreeMap<&'a str, usize>,
     pub(crate) by_port: BTreeMap<(usize, u32), usize>,
     pub(crate) flow_by_name: BTreeMap<&'a str, usize>,
+}
+
+/// Reports what the plan says wrongly.
+impl Net<'_> {
+    pub(crate) fn wrong(
+        &self,
+        rule: &'static str,
+        place: impl Display,
+        claim: impl Display,
+        found: impl Display,
+    ) {
+        self.findings.add(rule, place, claim, found);
+    }
+
+    /// A claim that is below what is needed; nothing is enough where that is unbounded.
+    pub(crate) fn at_least(
+        &self,
+        (rule, place, unit): (&'static str, impl Display, &str),
+        what: &str,
+        claim: impl Into<BigInt>,
+        needed: Option<impl Into<BigInt>>,
+    ) {
+        let (claim, needed) = (claim.into(), needed.map(Into::into));
+        if needed.as_ref().is_none_or(|needed| claim < *needed) {
+            let found = needed.map_or("unbounded".into(), |it| format!("at least {it} {unit}"));
+            self.wrong(rule, place, format_args!("{what} {claim} {unit}"), found);
+        }
+    }
+
+    /// A claim that is something else than what is so.
+    pub(crate) fn same<T: PartialEq + Debug>(
+        &self,
+        (rule, place): (&'static str, impl Display),
+        what: &str,
+        claim: T,
+        is: T,
+    ) {
+        if claim != is {
+            self.wrong(rule, place, format_args!("{what} {claim:?}"), format_args!("{is:?}"));
+        }
+    }
 }

@@ -25,11 +25,12 @@ const BUFFER_BYTES_MAX: u64 = 1 << 60;
 
 impl<'a> Net<'a> {
     /// Indexes the description; `None` after a finding without which nothing can be rebuilt.
-    pub(crate) fn new(plan: &'a read::Plan, findings: &mut Findings) -> Option<Self> {
+    pub(crate) fn new(plan: &'a read::Plan, findings: &'a Findings) -> Option<Self> {
         let raw = &plan.network;
         let before = findings.len();
         let mut this = Self {
             raw,
+            findings,
             nodes: Vec::new(),
             ports: Vec::new(),
             flows: Vec::new(),
@@ -39,18 +40,18 @@ impl<'a> Net<'a> {
             by_port: BTreeMap::new(),
             flow_by_name: BTreeMap::new(),
         };
-        this.check_sizes(findings);
-        this.add_nodes(findings);
-        this.add_links(plan.model == read::Model::Fluid, findings);
+        this.check_sizes();
+        this.add_nodes();
+        this.add_links(plan.model == read::Model::Fluid);
         if findings.len() == before {
-            this.add_flows(plan.as_stated, findings);
+            this.add_flows(plan.as_stated);
         }
         this.tolerance_ppm =
             this.profiles().map(|p| u64::from(p.clock_tolerance_ppm)).max().unwrap_or(0);
         (findings.len() == before).then_some(this)
     }
 
-    fn check_sizes(&self, findings: &mut Findings) {
+    fn check_sizes(&self) {
         let raw = self.raw;
         for (what, count, limit) in [
             ("links", raw.links.len(), PORTS_MAX / 2),
@@ -60,22 +61,22 @@ impl<'a> Net<'a> {
             ("modes", raw.modes.len(), MODES_MAX),
         ] {
             if count > limit {
-                findings.add(rule::LIMIT, what, count, format!("at most {limit} can be checked"));
+                self.wrong(rule::LIMIT, what, count, format!("at most {limit} can be checked"));
             }
         }
         if raw.modes.is_empty() {
-            findings.add(rule::DESCRIPTION, "modes", "none", "a network has at least one mode");
+            self.wrong(rule::DESCRIPTION, "modes", "none", "a network has at least one mode");
         }
-        described::check_names(raw, findings);
+        described::check_names(raw, self.findings);
     }
 
-    fn add_nodes(&mut self, findings: &mut Findings) {
+    fn add_nodes(&mut self) {
         for host in &self.raw.hosts {
             self.nodes.push(Node { name: &host.name, switch: None });
         }
         for switch in &self.raw.switches {
             let Some(profile) = self.raw.profiles.get(&switch.profile) else {
-                findings.add(rule::DESCRIPTION, &switch.name, &switch.profile, "no such profile");
+                self.wrong(rule::DESCRIPTION, &switch.name, &switch.profile, "no such profile");
                 continue;
             };
             let times = [profile.latency_ns_max, profile.swap_ns_max, profile.purge_frame_ns_max];
@@ -87,49 +88,44 @@ impl<'a> Net<'a> {
             {
                 let found = "latencies in order and times of at most 11 days, a tolerance below 1, \
                              a buffer of at most 2^60 B";
-                findings.add(rule::DESCRIPTION, &switch.name, &switch.profile, found);
+                self.wrong(rule::DESCRIPTION, &switch.name, &switch.profile, found);
             }
             if let Some(device) = Device::of(profile)
                 && !device.is_of_this_world()
             {
                 let found = "costs above nothing and of at most a second, a spread below 1";
-                findings.add(rule::DESCRIPTION, &switch.name, &switch.profile, found);
+                self.wrong(rule::DESCRIPTION, &switch.name, &switch.profile, found);
             }
             self.nodes.push(Node { name: &switch.name, switch: Some((switch, profile)) });
         }
         for (index, node) in self.nodes.iter().enumerate() {
             if self.by_name.insert(node.name, index).is_some() {
-                findings.add(rule::DESCRIPTION, node.name, "a node", "the name is taken");
+                self.wrong(rule::DESCRIPTION, node.name, "a node", "the name is taken");
             }
         }
     }
 
-    fn add_links(&mut self, is_fluid: bool, findings: &mut Findings) {
+    fn add_links(&mut self, is_fluid: bool) {
         for link in &self.raw.links {
             let label =
                 format!("{}:{} - {}:{}", link.a.node, link.a.port, link.b.node, link.b.port);
             let ends = (self.node(&link.a.node), self.node(&link.b.node));
             let (Some(a), Some(b)) = ends else {
-                findings.add(rule::DESCRIPTION, label, "a link", "an end names no node");
+                self.wrong(rule::DESCRIPTION, label, "a link", "an end names no node");
                 continue;
             };
             let Some(rate) = Rate::from_bps(link.rate_bps) else {
-                findings.add(rule::DESCRIPTION, label, "0 bit/s", "a link has a rate");
+                self.wrong(rule::DESCRIPTION, label, "0 bit/s", "a link has a rate");
                 continue;
             };
             if link.propagation_ns > TIME_NS_MAX || a == b {
-                findings.add(
-                    rule::DESCRIPTION,
-                    &label,
-                    "a link",
-                    "two nodes, at most 11 days apart",
-                );
+                self.wrong(rule::DESCRIPTION, &label, "a link", "two nodes, at most 11 days apart");
             }
             let is_smooth = is_fluid || rate.has_whole_nanosecond_bits();
             let tick_ps = if is_smooth { 0 } else { 1_000 };
             for (node, number, peer) in [(a, link.a.port, b), (b, link.b.port, a)] {
                 if self.by_port.insert((node, number), self.ports.len()).is_some() {
-                    findings.add(rule::DESCRIPTION, &label, "a link", "a port is used twice");
+                    self.wrong(rule::DESCRIPTION, &label, "a link", "a port is used twice");
                 }
                 self.ports.push(Port {
                     node,
@@ -143,17 +139,17 @@ impl<'a> Net<'a> {
         }
     }
 
-    fn add_flows(&mut self, as_stated: bool, findings: &mut Findings) {
+    fn add_flows(&mut self, as_stated: bool) {
         for (index, raw) in self.raw.flows.iter().enumerate() {
             if self.flow_by_name.insert(&raw.name, index).is_some() {
-                findings.add(rule::DESCRIPTION, &raw.name, "a flow", "the name is taken");
+                self.wrong(rule::DESCRIPTION, &raw.name, "a flow", "the name is taken");
             }
             match self.flow_of(raw, as_stated) {
                 Ok(flow) => self.flows.push(flow),
-                Err(found) => findings.add(rule::DESCRIPTION, &raw.name, "a flow", found),
+                Err(found) => self.wrong(rule::DESCRIPTION, &raw.name, "a flow", found),
             }
         }
-        described::check_other_traffic(self, &self.flows, findings);
+        described::check_other_traffic(self, &self.flows);
     }
 
     fn flow_of(&self, raw: &'a read::Flow, as_stated: bool) -> Result<Flow<'a>, &'static str> {

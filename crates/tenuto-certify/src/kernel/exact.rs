@@ -1,23 +1,8 @@
-//! Exact arithmetic: scaled integers, fractions, and sums of concave curves.
-//!
-//! A rate is a whole number of 1/S bit/s and a size a whole number of 1/(S·10¹²) bit, so that rate
-//! times picoseconds is a size without rounding. S is a common multiple of all periods of the plan,
-//! hence every rate is exact; where the periods have no common multiple of reasonable size, rates
-//! are rounded up to 10⁻¹² bit/s, which is the safe direction and finer than the chapter asks for.
+//! Exact arithmetic: fractions, and sums of concave curves.
 
-use num_bigint::BigInt;
+use num_bigint::{BigInt, Sign};
 use num_traits::{One, Signed, Zero};
 use std::cmp::Ordering;
-
-const PS_PER_S: u64 = 1_000_000_000_000;
-/// Common multiples above this are given up.
-const SCALE_MAX: u128 = 1 << 64;
-
-/// The factor S.
-#[derive(Clone, Debug)]
-pub(crate) struct Scale {
-    factor: BigInt,
-}
 
 /// An affine function: `burst` at 0 and `rate` per picosecond.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,74 +21,6 @@ pub(crate) struct Frac {
     pub(crate) den: BigInt,
 }
 
-impl Scale {
-    /// A scale in which rates with these periods (nanoseconds) are whole.
-    pub(crate) fn new(periods_ns: impl Iterator<Item = u64>) -> Self {
-        // 80: the quotients 84/64 and 84/60 behind meters have the denominators 16 and 5.
-        let mut factor = 80_u128;
-        for period in periods_ns.map(u128::from).filter(|p| *p > 0) {
-            factor = factor / gcd(factor, period) * period;
-            if factor > SCALE_MAX {
-                factor = 80 * u128::from(PS_PER_S);
-                break;
-            }
-        }
-        Self { factor: factor.into() }
-    }
-
-    /// The rate of `bits` per `ns`, times `num`/`den`; up.
-    pub(crate) fn rate(&self, bits: u64, ns: u64, num: u64, den: u64) -> BigInt {
-        let top = &self.factor * bits * num * 1_000_000_000_u64;
-        ceil_div(top, BigInt::from(ns.max(1)) * den.max(1))
-    }
-
-    /// A rate in bit/s, times `num`/`den`; up.
-    pub(crate) fn bps(&self, bps: u64, num: u64, den: u64) -> BigInt {
-        ceil_div(&self.factor * bps * num, den.max(1).into())
-    }
-
-    /// A size in bits, times `num`/`den`; up.
-    pub(crate) fn bits(&self, bits: u64, num: u64, den: u64) -> BigInt {
-        ceil_div(&self.factor * PS_PER_S * bits * num, den.max(1).into())
-    }
-
-    /// The size in whole bits; up.
-    pub(crate) fn to_bits_up(&self, size: &BigInt) -> BigInt {
-        ceil_div(size.clone(), &self.factor * PS_PER_S)
-    }
-
-    /// The size in whole bits; down, for what is not negative.
-    pub(crate) fn to_bits_down(&self, size: &BigInt) -> BigInt {
-        size / (&self.factor * PS_PER_S)
-    }
-
-    /// The size in 10⁻⁶ bit; up.
-    pub(crate) fn to_ubits_up(&self, size: &BigInt) -> BigInt {
-        ceil_div(size * 1_000_000, &self.factor * PS_PER_S)
-    }
-
-    /// The rate in 10⁻⁶ bit/s; up.
-    pub(crate) fn to_ubps_up(&self, rate: &BigInt) -> BigInt {
-        ceil_div(rate * 1_000_000, self.factor.clone())
-    }
-
-    /// The rate in whole bit/s; up.
-    pub(crate) fn to_bps_up(&self, rate: &BigInt) -> BigInt {
-        ceil_div(rate.clone(), self.factor.clone())
-    }
-}
-
-fn gcd(a: u128, b: u128) -> u128 {
-    if b == 0 { a } else { gcd_loop(a, b) }
-}
-
-fn gcd_loop(mut a: u128, mut b: u128) -> u128 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
-}
-
 /// a / b for b > 0, rounded up.
 pub(crate) fn ceil_div(a: BigInt, b: BigInt) -> BigInt {
     let quotient = &a / &b;
@@ -118,6 +35,19 @@ impl Frac {
 
     pub(crate) fn ceil(&self) -> BigInt {
         ceil_div(self.num.clone(), self.den.clone())
+    }
+
+    /// A quotient; `None` of nothing.
+    pub(crate) fn of(num: BigInt, den: BigInt) -> Option<Self> {
+        match den.sign() {
+            Sign::NoSign => None,
+            Sign::Plus => Some(Self { num, den }),
+            Sign::Minus => Some(Self { num: -num, den: -den }),
+        }
+    }
+
+    pub(crate) fn plus(&self, more: &BigInt) -> Self {
+        Self { num: &self.num + more * &self.den, den: self.den.clone() }
     }
 
     fn cmp(&self, other: &Self) -> Ordering {
@@ -135,8 +65,17 @@ impl Line {
         Self { burst, rate }
     }
 
+    /// What it bounds a time `by` later.
+    pub(crate) fn later(&self, by: &BigInt) -> Self {
+        Self { burst: self.within(by), rate: self.rate.clone() }
+    }
+
+    pub(crate) fn within(&self, span: &BigInt) -> BigInt {
+        &self.burst + &self.rate * span
+    }
+
     /// Its value at `t`, times the denominator of `t`.
-    fn at(&self, t: &Frac) -> BigInt {
+    pub(crate) fn at(&self, t: &Frac) -> BigInt {
         &self.burst * &t.den + &self.rate * &t.num
     }
 }
@@ -168,6 +107,11 @@ fn least_lines(curve: &[Line]) -> Option<Vec<(Frac, &Line)>> {
         least.push((from, line));
     }
     (!least.is_empty()).then_some(least)
+}
+
+/// The times at which another line of a curve becomes the least; `None` if it is infinite.
+pub(crate) fn breaks(curve: &[Line]) -> Option<Vec<Frac>> {
+    Some(least_lines(curve)?.into_iter().map(|(from, _)| from).collect())
 }
 
 /// Sum of many curves, as the lines that are least anywhere from 0 on; infinite if one of them is.
@@ -246,116 +190,12 @@ pub(crate) fn largest_excess(curves: &[Curve], capacity: &BigInt) -> Option<Frac
     None
 }
 
-/// The time from which `start` + Σ curves(t) ≤ capacity·t, up to a whole picosecond; `None` if
-/// there is none. The end of the longest busy period.
-pub(crate) fn busy_period(start: &BigInt, curves: &[Curve], capacity: &BigInt) -> Option<BigInt> {
-    let excess = Excess::new(curves, capacity)?;
-    let value = |t: &Frac| {
-        let at = excess.at(t);
-        Frac { num: at.num + start * &at.den, den: at.den }
-    };
-    let mut slope = excess.slope.clone();
-    let mut from = Frac::whole(BigInt::zero());
-    let mut here = value(&from);
-    for (time, change) in &excess.breaks {
-        let there = value(time);
-        if !there.num.is_positive() && !slope.is_positive() {
-            break;
-        }
-        (from, here) = (time.clone(), there);
-        slope += change;
-    }
-    if !here.num.is_positive() && !slope.is_positive() {
-        return Some(from.ceil().max(BigInt::zero()));
-    }
-    if !slope.is_negative() {
-        return None;
-    }
-    // from + here / −slope
-    let fall = -slope;
-    let num = &from.num * &here.den * &fall + &here.num * &from.den;
-    Some(ceil_div(num, &from.den * &here.den * fall))
+/// Σ curves(t); `None` if one of the curves is infinite.
+pub(crate) fn sum_at(curves: &[Curve], t: u64) -> Option<BigInt> {
+    let least = |curve: &Curve| curve.iter().map(|line| &line.burst + &line.rate * t).min();
+    curves.iter().map(least).sum()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use num_rational::BigRational;
-
-    fn line(burst: i64, rate: i64) -> Line {
-        Line::new(burst.into(), rate.into())
-    }
-
-    /// The naive twin: every crossing of two lines of one curve is tried.
-    fn largest_naive(curves: &[Curve], capacity: i64) -> Option<BigRational> {
-        let whole = |n: &BigInt| BigRational::from_integer(n.clone());
-        let tail: BigInt =
-            curves.iter().map(|c| c.iter().map(|l| l.rate.clone()).min().unwrap_or_default()).sum();
-        if tail > capacity.into() {
-            return None;
-        }
-        let mut times = vec![whole(&BigInt::zero())];
-        for curve in curves {
-            for a in curve {
-                for b in curve.iter().filter(|b| b.rate < a.rate && b.burst > a.burst) {
-                    times.push(BigRational::new(&b.burst - &a.burst, &a.rate - &b.rate));
-                }
-            }
-        }
-        let at = |t: &BigRational| -> BigRational {
-            let least = |c: &Curve| c.iter().map(|l| whole(&l.burst) + whole(&l.rate) * t).min();
-            let sum: BigRational = curves.iter().filter_map(least).sum();
-            sum - whole(&capacity.into()) * t
-        };
-        times.iter().map(at).max()
-    }
-
-    #[test]
-    fn the_walk_agrees_with_trying_every_crossing() {
-        // A small linear congruential generator: the same cases in every run.
-        let mut state = 7_u64;
-        let mut draw = |limit: u64| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            i64::try_from((state >> 33) % limit).expect("small")
-        };
-        for _ in 0..3_000 {
-            let curves: Vec<Curve> = (0..1 + draw(4))
-                .map(|_| (0..1 + draw(4)).map(|_| line(draw(50), draw(12))).collect())
-                .collect();
-            let total = sum(&curves);
-            for t in [0, 1, 3, 17, 60].map(BigInt::from) {
-                let least = |c: &Curve| c.iter().map(|l| &l.burst + &l.rate * &t).min();
-                let each: BigInt = curves.iter().filter_map(least).sum();
-                assert_eq!(least(&total), Some(each), "{curves:?} at {t}");
-            }
-            let capacity = 1 + draw(20);
-            let fast = largest_excess(&curves, &capacity.into());
-            let fast = fast.map(|f| BigRational::new(f.num, f.den));
-            assert_eq!(fast, largest_naive(&curves, capacity), "{curves:?} over {capacity}");
-
-            let start = BigInt::from(draw(30));
-            if let Some(end) = busy_period(&start, &curves, &capacity.into()) {
-                let excess_at = |t: &BigInt| -> BigInt {
-                    let least = |c: &Curve| c.iter().map(|l| &l.burst + &l.rate * t).min();
-                    curves.iter().filter_map(least).sum::<BigInt>() + &start - t * capacity
-                };
-                assert!(!excess_at(&end).is_positive(), "{curves:?} {start} {capacity} {end}");
-                if end.is_positive() {
-                    let before = excess_at(&(&end - 1));
-                    assert!(before.is_positive(), "{curves:?} {start} {capacity} {end}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn rates_are_exact_where_the_periods_allow() {
-        let scale = Scale::new([3_000_000_u64, 7_000_000].into_iter());
-        // 1000 bit every 3 ms, three times, are 1000 bit/s exactly.
-        let rate = scale.rate(1_000, 3_000_000, 1, 1);
-        assert_eq!(rate * 3, scale.bps(1_000_000, 1, 1));
-        assert_eq!(scale.to_bits_up(&(scale.bits(5, 1, 1) + 1)), BigInt::from(6));
-    }
-}
+#[path = "../../tests/unit/kernel_exact.rs"]
+mod tests;

@@ -2,7 +2,7 @@
 
 use crate::description::net::{Flow, Net};
 use crate::description::read::{self, Mode, Model};
-use crate::finding::{Findings, rule};
+use crate::finding::rule;
 use crate::kernel::exact::Line;
 use crate::rows::context::{Claims, Context, DWELL_NS};
 use crate::rows::group::{Below, Group, GroupKey};
@@ -80,6 +80,11 @@ impl Load {
         self.classes.extend(classes.map(|class| (class, ())));
     }
 
+    /// The lowest class in use.
+    pub(crate) fn lowest(&self) -> u8 {
+        self.classes.keys().next_back().copied().unwrap_or(0)
+    }
+
     /// The sets of all groups.
     pub(crate) fn sets(&self) -> usize {
         self.groups.values().map(|group| group.sets.len()).sum()
@@ -114,6 +119,11 @@ impl<'a> Context<'a> {
             largest = largest.max(self.claim(mode, port, contract.class)?);
         }
         Some(largest)
+    }
+
+    /// W that the plan claims for a class and those above it at a port.
+    pub(crate) fn busy_ps(&self, mode: Mode, port: usize, class: u8) -> Option<u64> {
+        self.busy.get(&mode)?.get(&(port, class)).copied()
     }
 
     /// P over a directed port, 0 where no processor is behind it; `None` without a claim.
@@ -462,35 +472,50 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The claims of the plan, by mode, port and class.
-pub(crate) fn claims(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings) -> Claims {
-    let modes = net.raw.modes.len();
-    claims_of(&plan.ports, net, findings, |mode| is_analysed(mode, modes))
+/// The delays that a plan claims.
+pub(crate) fn claims(plan: &read::Plan, net: &Net<'_>) -> Claims {
+    delays(net, &plan.ports, |mode| is_analysed(mode, net.raw.modes.len()))
 }
 
-/// Claims by mode, port and class, of modes that `is_meant` knows.
-pub(crate) fn claims_of(
-    ports: &[read::PortService],
+/// Claimed delays of modes that `is_meant` knows.
+pub(crate) fn delays(
     net: &Net<'_>,
-    findings: &mut Findings,
+    claims: &[read::PortService],
     is_meant: impl Fn(Mode) -> bool,
 ) -> Claims {
-    let modes = &net.raw.modes;
+    let all = claims.iter().map(|it| (it.mode, &it.port, it.class, it.delay_ps));
+    times(net, all, is_meant, rule::SERVICE)
+}
+
+/// Claimed busy periods of modes that `is_meant` knows.
+pub(crate) fn busy(
+    net: &Net<'_>,
+    claims: &[read::BusyPeriod],
+    is_meant: impl Fn(Mode) -> bool,
+) -> Claims {
+    let all = claims.iter().map(|it| (it.mode, &it.port, it.class, it.busy_ps));
+    times(net, all, is_meant, rule::BUSY)
+}
+
+/// Times that are claimed by mode, port and class, each once.
+fn times<'p>(
+    net: &Net<'_>,
+    all: impl Iterator<Item = (Mode, &'p read::Port, u8, u64)>,
+    is_meant: impl Fn(Mode) -> bool,
+    rule: &'static str,
+) -> Claims {
     let mut claims = Claims::new();
-    for claim in ports {
-        let label = format!("{}:{} class {}", claim.port.node, claim.port.port, claim.class);
-        let said = format!("{} ps in {}", claim.delay_ps, claim.mode.label(modes));
-        let Some(port) = net.port(&claim.port) else {
-            findings.add(rule::SERVICE, label, said, "no such port");
-            continue;
-        };
-        if !is_meant(claim.mode) {
-            findings.add(rule::SERVICE, label, said, "no such mode or raise");
-            continue;
-        }
-        let of_mode = claims.entry(claim.mode).or_default();
-        if of_mode.insert((port, claim.class), claim.delay_ps).is_some() {
-            findings.add(rule::SERVICE, label, said, "it is claimed twice");
+    for (mode, named, class, ps) in all {
+        let label = format!("{}:{} class {class}", named.node, named.port);
+        let said = format!("{ps} ps in {}", mode.label(&net.raw.modes));
+        match net.port(named) {
+            None => net.wrong(rule, label, said, "no such port"),
+            Some(_) if !is_meant(mode) => net.wrong(rule, label, said, "no such mode or raise"),
+            Some(port) => {
+                if claims.entry(mode).or_default().insert((port, class), ps).is_some() {
+                    net.wrong(rule, label, said, "it is claimed twice");
+                }
+            }
         }
     }
     claims

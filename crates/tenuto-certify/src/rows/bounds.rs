@@ -1,7 +1,7 @@
 //! The bounds of flows: sums of claims along their paths, against what the rows say.
 
 use crate::description::read::{self, CopyBound, FlowBound, Mode};
-use crate::finding::{Findings, picos, rule};
+use crate::finding::{picos, rule};
 use crate::rows::analysis::{Analysis, processing};
 use crate::rows::context::Context;
 use crate::rows::ends::Ends;
@@ -126,10 +126,9 @@ pub(crate) fn check(
     context: &Context<'_>,
     analyses: &BTreeMap<Mode, &Analysis>,
     ends: &BTreeMap<Mode, &Ends>,
-    findings: &mut Findings,
 ) -> usize {
     let net = context.net;
-    let proved = whole_path::proved(context, analyses, ends, findings);
+    let proved = whole_path::proved(context, analyses, ends);
     let mut by_flow: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (index, stream) in context.streams.iter().enumerate() {
         by_flow.entry(stream.flow).or_default().push(index);
@@ -141,33 +140,33 @@ pub(crate) fn check(
         let at =
             |flow: usize| net.flows[flow].raw.targets.iter().position(|t| t.host == row.target);
         let Some((flow, target)) = flow.and_then(|flow| Some((flow, at(flow)?))) else {
-            findings.add(rule::FLOW_BOUND, place, "a row", "no such flow and target");
+            context.wrong(rule::FLOW_BOUND, place, "a row", "no such flow and target");
             continue;
         };
         if !has_row(context, flow, row.mode) {
-            findings.add(rule::FLOW_BOUND, place, "a row", "no such mode for this flow");
+            context.wrong(rule::FLOW_BOUND, place, "a row", "no such mode for this flow");
             continue;
         }
         if !rows.insert((flow, target, row.mode)) {
-            findings.add(rule::FLOW_BOUND, &place, "a second row", "one row per mode");
+            context.wrong(rule::FLOW_BOUND, &place, "a second row", "one row per mode");
         }
         flows.insert(flow);
-        check_deadline(context, row, &net.flows[flow].raw.targets[target], &place, findings);
-        check_class(context, row, flow, &place, findings);
+        check_deadline(context, row, &net.flows[flow].raw.targets[target], &place);
+        check_class(context, row, flow, &place);
         if !METHODS.contains(&row.method.as_str()) {
             let found = format!("one of {}", METHODS.join(", "));
-            findings.add(rule::FLOW_BOUND, &place, format!("method {}", row.method), found);
+            context.wrong(rule::FLOW_BOUND, &place, format!("method {}", row.method), found);
         }
         let streams = by_flow.get(&flow).map_or(&[][..], Vec::as_slice);
         let copies = net.flows[flow].raw.copies.len().max(1);
         if streams.len() == copies {
             let row = Row { context, proved: &proved, analyses, row, target, place: &place };
-            row.check(flow, streams, findings);
+            row.check(flow, streams);
         } else if row.delay_bound_ps.is_some() {
-            findings.add(rule::FLOW_BOUND, &place, "a bound", "not every copy has a valid route");
+            context.wrong(rule::FLOW_BOUND, &place, "a bound", "not every copy has a valid route");
         }
     }
-    check_complete(context, &rows, findings);
+    check_complete(context, &rows);
     flows.len()
 }
 
@@ -187,11 +186,7 @@ fn has_row(context: &Context<'_>, flow: usize, mode: Mode) -> bool {
     }
 }
 
-fn check_complete(
-    context: &Context<'_>,
-    rows: &BTreeSet<(usize, usize, Mode)>,
-    findings: &mut Findings,
-) {
+fn check_complete(context: &Context<'_>, rows: &BTreeSet<(usize, usize, Mode)>) {
     let returns = context.raises().filter_map(|raise| match raise {
         Mode::Raise { from, to } => Some(Mode::Return { from: to, to: from }),
         _ => None,
@@ -203,7 +198,7 @@ fn check_complete(
                 if !rows.contains(&(index, target, *mode)) {
                     let label = mode.label(&context.net.raw.modes);
                     let place = format!("{} to {}, {label}", flow.raw.name, described.host);
-                    findings.add(
+                    context.wrong(
                         rule::FLOW_BOUND,
                         place,
                         "no row",
@@ -215,34 +210,22 @@ fn check_complete(
     }
 }
 
-fn check_deadline(
-    context: &Context<'_>,
-    row: &FlowBound,
-    target: &read::Target,
-    place: &str,
-    findings: &mut Findings,
-) {
+fn check_deadline(context: &Context<'_>, row: &FlowBound, target: &read::Target, place: &str) {
     let expected = deadline_ns(target, row.mode);
     if Some(row.deadline_ns) != expected {
         let found = expected.map_or("none".into(), |ns| format!("{ns} ns in the description"));
-        findings.add(rule::DEADLINE, place, format!("{} ns", row.deadline_ns), found);
+        context.wrong(rule::DEADLINE, place, format!("{} ns", row.deadline_ns), found);
     }
     if context.plan.feasible {
         let limit = u128::from(expected.unwrap_or(0)) * 1_000;
         let bound = row.delay_bound_ps.map(u128::from);
         if bound.is_none_or(|bound| bound > limit) {
-            findings.add(rule::DEADLINE, place, format!("kept, {limit} ps"), picos(bound));
+            context.wrong(rule::DEADLINE, place, format!("kept, {limit} ps"), picos(bound));
         }
     }
 }
 
-fn check_class(
-    context: &Context<'_>,
-    row: &FlowBound,
-    flow: usize,
-    place: &str,
-    findings: &mut Findings,
-) {
+fn check_class(context: &Context<'_>, row: &FlowBound, flow: usize, place: &str) {
     let flow = &context.net.flows[flow];
     let range = match row.mode {
         Mode::Return { from, to } => Some((usize::from(to), usize::from(from).min(flow.level))),
@@ -251,7 +234,7 @@ fn check_class(
     let contracts = range.map_or(&[][..], |(low, high)| &flow.contracts[low..=high]);
     if !contracts.iter().any(|contract| contract.class == row.priority) {
         let found = "not a class of its contracts there";
-        findings.add(rule::FLOW_BOUND, place, format!("class {}", row.priority), found);
+        context.wrong(rule::FLOW_BOUND, place, format!("class {}", row.priority), found);
     }
 }
 
@@ -266,13 +249,13 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    fn check(&self, flow: usize, streams: &[usize], findings: &mut Findings) {
+    fn check(&self, flow: usize, streams: &[usize]) {
         let all = &self.context.net.flows[flow].raw.copies;
         let mut largest = Some(0_u128);
         let mut spans = Vec::new();
         if self.row.copies.len() != streams.len() {
             let claim = format!("{} copies", self.row.copies.len());
-            findings.add(rule::FLOW_BOUND, self.place, claim, format!("{}", streams.len()));
+            self.context.wrong(rule::FLOW_BOUND, self.place, claim, format!("{}", streams.len()));
         }
         for index in streams {
             let stream = &self.context.streams[*index];
@@ -281,53 +264,35 @@ impl Row<'_> {
             spans.push((bound, least_delay(self.context, stream, self.target)));
             let name = all.get(stream.copy);
             if let Some(copy) = self.row.copies.iter().find(|copy| copy.network.as_ref() == name) {
-                self.check_copy(copy, *index, bound, findings);
+                self.check_copy(copy, *index, bound);
             } else {
                 let found = name.map_or("the one network", String::as_str);
-                findings.add(rule::FLOW_BOUND, self.place, "no bound for a copy", found);
+                self.context.wrong(rule::FLOW_BOUND, self.place, "no bound for a copy", found);
             }
         }
-        self.at_least("bound", self.row.delay_bound_ps, largest, findings);
-        self.check_skew(flow, &spans, findings);
+        self.at_least("bound", self.row.delay_bound_ps, largest);
+        self.check_skew(flow, &spans);
     }
 
     /// A finite claim must not be below what was rebuilt.
-    fn at_least(
-        &self,
-        what: &str,
-        claim: Option<u64>,
-        needed: Option<u128>,
-        findings: &mut Findings,
-    ) {
-        let Some(claim) = claim.map(u128::from) else { return };
-        if needed.is_none_or(|needed| claim < needed) {
-            let claim = format!("{what} {claim} ps");
-            findings.add(
-                rule::FLOW_BOUND,
-                self.place,
-                claim,
-                format!("at least {}", picos(needed)),
-            );
+    fn at_least(&self, what: &str, claim: Option<u64>, needed: Option<u128>) {
+        if let Some(claim) = claim {
+            let about = (rule::FLOW_BOUND, self.place, "ps");
+            self.context.net.at_least(about, what, claim, needed);
         }
     }
 
-    fn check_copy(
-        &self,
-        copy: &CopyBound,
-        index: usize,
-        bound_ps: Option<u128>,
-        findings: &mut Findings,
-    ) {
+    fn check_copy(&self, copy: &CopyBound, index: usize, bound_ps: Option<u128>) {
         let stream = &self.context.streams[index];
-        self.at_least("bound of a copy", copy.delay_bound_ps, bound_ps, findings);
+        self.at_least("bound of a copy", copy.delay_bound_ps, bound_ps);
         if self.context.plan.feasible && copy.delay_bound_ps.is_none() {
             let found = "a feasible plan has one";
-            findings.add(rule::FLOW_BOUND, self.place, "no bound of a copy", found);
+            self.context.wrong(rule::FLOW_BOUND, self.place, "no bound of a copy", found);
         }
         let least = least_delay(self.context, stream, self.target);
         if u128::from(copy.delay_min_ps) > least {
             let claim = format!("least delay {} ps", copy.delay_min_ps);
-            findings.add(rule::FLOW_BOUND, self.place, claim, format!("at most {least} ps"));
+            self.context.wrong(rule::FLOW_BOUND, self.place, claim, format!("at most {least} ps"));
         }
         // Behind a return the hops are those of one of its two modes.
         let modes = match self.row.mode {
@@ -342,7 +307,7 @@ impl Row<'_> {
             }
         }
         if let Some((claim, found)) = wrong.into_iter().next() {
-            findings.add(rule::FLOW_BOUND, self.place, claim, found);
+            self.context.wrong(rule::FLOW_BOUND, self.place, claim, found);
         }
     }
 
@@ -389,10 +354,10 @@ impl Row<'_> {
         None
     }
 
-    fn check_skew(&self, flow: usize, spans: &[(Option<u128>, u128)], findings: &mut Findings) {
+    fn check_skew(&self, flow: usize, spans: &[(Option<u128>, u128)]) {
         if spans.len() < 2 {
             if self.row.skew_bound_ps.is_some() {
-                findings.add(rule::SKEW, self.place, "a skew", "one copy has none");
+                self.context.wrong(rule::SKEW, self.place, "a skew", "one copy has none");
             }
             return;
         }
@@ -404,17 +369,22 @@ impl Row<'_> {
             }
         }
         let claim = self.row.skew_bound_ps.map(u128::from);
-        if claim.is_some_and(|claim| skew.is_none_or(|skew| claim < skew)) {
-            findings.add(rule::SKEW, self.place, picos(claim), format!("at least {}", picos(skew)));
+        if let Some(claim) = claim {
+            self.context.net.at_least((rule::SKEW, self.place, "ps"), "skew", claim, skew);
         }
         if self.context.plan.feasible && claim.is_none() {
-            findings.add(rule::SKEW, self.place, "no skew", "a feasible plan has one of copies");
+            self.context.wrong(
+                rule::SKEW,
+                self.place,
+                "no skew",
+                "a feasible plan has one of copies",
+            );
         }
         let limit = self.context.net.flows[flow].raw.skew_max_ns.map(|ns| u128::from(ns) * 1_000);
         if let Some(limit) = limit.filter(|_| self.context.plan.feasible)
             && claim.is_none_or(|claim| claim > limit)
         {
-            findings.add(rule::SKEW, self.place, format!("kept, {limit} ps"), picos(claim));
+            self.context.wrong(rule::SKEW, self.place, format!("kept, {limit} ps"), picos(claim));
         }
     }
 }

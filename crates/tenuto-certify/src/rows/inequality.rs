@@ -8,20 +8,21 @@
 //! concave in t, so it is evaluated once, where it is largest. Everything that is not known
 //! (a burst behind a port without a claim) is infinite, which can only refuse.
 
-use crate::description::read::OtherTraffic;
-use crate::finding::{Findings, rule};
-use crate::kernel::exact::{self, Curve, Line};
+use crate::description::read::{Mode, OtherTraffic};
+use crate::finding::rule;
+use crate::kernel::exact::{self, Curve, Line, ceil_div};
 use crate::rows::analysis::{Analysis, Load, SIGNAL_BITS};
 use crate::rows::context::Context;
 use crate::rows::ends::Ends;
 use crate::rows::group::{Group, Sum};
 use crate::rows::nested::{self, Own};
 use num_bigint::BigInt;
-use num_traits::Zero;
+use num_traits::{One, Zero};
 
 /// The port of one inequality, and the class that it is about.
 pub(crate) struct Place<'a> {
     pub(crate) context: &'a Context<'a>,
+    pub(crate) mode: Mode,
     pub(crate) load: Option<&'a Load>,
     pub(crate) port: usize,
     pub(crate) class: u8,
@@ -74,23 +75,31 @@ impl Place<'_> {
             || (context.counts_messages() && self.is_sufficient_in_messages(delay))
     }
 
-    /// The least delay above `from` that satisfies the inequality, for the finding only.
-    fn least(&self, from: u64) -> Option<u64> {
-        let (mut low, mut step) = (from, 1_u64);
-        let mut high = loop {
-            let high = from.checked_add(step)?;
-            if self.is_sufficient(high) {
-                break high;
-            }
-            low = high;
-            step = step.checked_mul(2)?;
-        };
-        // The inequality holds from its least delay on: its left side minus its right is convex in d.
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            *(if self.is_sufficient(middle) { &mut high } else { &mut low }) = middle;
+    /// A delay that the inequality asks for at least, `delay_ps` being too little; for the finding only.
+    fn needed(&self, delay_ps: u64) -> Option<BigInt> {
+        let delay = delay_ps.saturating_sub(self.context.net.ports[self.port].tick_ps);
+        let capacity = self.capacity();
+        let room = &capacity * delay - self.context.blocking(self.port, self.load, self.class);
+        let lack = exact::largest_excess(&self.curves(delay), &capacity)?.ceil() - room;
+        // What comes until then can only be more.
+        Some(ceil_div(lack.max(BigInt::one()), capacity) + delay_ps)
+    }
+
+    /// Whether all that came within `busy_ps` of the start of a busy period has then been served: no
+    /// busy period is longer.
+    pub(crate) fn is_over_by(&self, busy_ps: u64) -> bool {
+        let Place { context, load, port, class, .. } = *self;
+        if !context.budget.spend(load.map_or(1, |load| 1 + load.sets())) {
+            return false;
         }
-        Some(high)
+        let curves = match context.counts_messages() {
+            true => self.in_messages(busy_ps),
+            false => self.curves(0),
+        };
+        let come = exact::sum_at(&curves, busy_ps);
+        let served = self.capacity() * busy_ps;
+        let is_served = |come| context.blocking(port, load, class) + come <= served;
+        come.is_some_and(is_served) && (busy_ps > 0 || curves.is_empty())
     }
 
     /// The sum of all rates up to the class that never end.
@@ -111,12 +120,7 @@ impl Place<'_> {
 
 /// Checks every claim of one mode or raise, and that a feasible plan has all of them. Returns the
 /// number of inequalities.
-pub(crate) fn check(
-    context: &Context<'_>,
-    analysis: &Analysis,
-    ends: &Ends,
-    findings: &mut Findings,
-) -> usize {
+pub(crate) fn check(context: &Context<'_>, analysis: &Analysis, ends: &Ends) -> usize {
     let net = context.net;
     let mode = analysis.mode.label(&net.raw.modes);
     let claims = context.claims.get(&analysis.mode);
@@ -124,7 +128,8 @@ pub(crate) fn check(
     for (&(port, class), &delay_ps) in claims.into_iter().flatten() {
         count += 1;
         let load = analysis.loads.get(&port);
-        let it = Place { context, load, port, class, end: ends.get(port, class) };
+        let end = ends.get(port, class);
+        let it = Place { context, mode: analysis.mode, load, port, class, end };
         let place = || format!("{}, class {class}, {mode}", net.label(port));
         let rate = it.long_run_rate();
         if rate > it.capacity() {
@@ -133,11 +138,11 @@ pub(crate) fn check(
                 context.scale.to_bps_up(&rate),
                 net.ports[port].rate_bps
             );
-            findings.add(rule::OVERLOAD, place(), format!("{delay_ps} ps"), found);
+            context.wrong(rule::OVERLOAD, place(), format!("{delay_ps} ps"), found);
         } else if !it.is_sufficient(delay_ps) {
-            let least = it.least(delay_ps);
-            let found = least.map_or("unbounded".into(), |least| format!("at least {least} ps"));
-            findings.add(rule::SERVICE, place(), format!("{delay_ps} ps"), found);
+            let needed = it.needed(delay_ps);
+            let found = needed.map_or("unbounded".into(), |needed| format!("at least {needed} ps"));
+            context.wrong(rule::SERVICE, place(), format!("{delay_ps} ps"), found);
         }
     }
     if context.plan.feasible {
@@ -145,12 +150,26 @@ pub(crate) fn check(
             for class in load.classes.keys() {
                 if context.claim(analysis.mode, *port, *class).is_none() {
                     let place = format!("{}, class {class}, {mode}", net.label(*port));
-                    findings.add(rule::SERVICE, place, "no claim", "flows of the class pass here");
+                    context.wrong(rule::SERVICE, place, "no claim", "flows of the class pass here");
                 }
             }
         }
     }
     count
+}
+
+/// Checks every busy period that is claimed of a mode.
+pub(crate) fn check_busy(context: &Context<'_>, analysis: &Analysis, ends: &Ends) {
+    let mode = analysis.mode;
+    for (&(port, class), &busy_ps) in context.busy.get(&mode).into_iter().flatten() {
+        let load = analysis.loads.get(&port);
+        let it = Place { context, mode, load, port, class, end: ends.get(port, class) };
+        if !it.is_over_by(busy_ps) {
+            let label = mode.label(&context.net.raw.modes);
+            let place = format!("{}, class {class}, {label}", context.net.label(port));
+            context.wrong(rule::BUSY, place, format!("{busy_ps} ps"), "more may have come");
+        }
+    }
 }
 
 /// The backlog bound of a port, a size of the scale rounded up; `None` if unbounded.
@@ -164,9 +183,9 @@ pub(crate) fn backlog(
     port: usize,
 ) -> Option<BigInt> {
     let load = analysis.loads.get(&port);
-    let lowest = load.and_then(|load| load.classes.keys().next_back().copied()).unwrap_or(0);
+    let lowest = load.map_or(0, Load::lowest);
     let end = ends.get(port, lowest);
-    let place = Place { context, load, port, class: lowest, end };
+    let place = Place { context, mode: analysis.mode, load, port, class: lowest, end };
     let capacity = place.capacity();
     if place.long_run_rate() > capacity {
         return None;
@@ -193,9 +212,10 @@ pub(crate) fn backlog(
     Some(bound)
 }
 
-/// The long-run rate of all flows at a port, without signals.
-pub(crate) fn flow_rate(analysis: &Analysis, port: usize) -> BigInt {
+/// The long-run rate at a port: of all flows that go on, and of signals.
+pub(crate) fn arriving_rate(context: &Context<'_>, analysis: &Analysis, port: usize) -> BigInt {
     let load = analysis.loads.get(&port);
     let groups = load.into_iter().flat_map(|load| load.groups.values());
-    groups.flat_map(Group::sums).map(|(_, sum)| &sum.rate).sum()
+    let flows: BigInt = groups.flat_map(Group::sums).map(|(_, sum)| &sum.rate).sum();
+    context.signals(port).map_or(BigInt::zero(), |signals| signals.rate) + flows
 }

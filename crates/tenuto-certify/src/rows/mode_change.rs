@@ -1,8 +1,9 @@
 //! D_mc of every raise, the bound of every return, and the quiet window in front of it.
 
+use crate::description::net::Net;
 use crate::description::packets::WIRE_BITS_MAX;
 use crate::description::read::{Mode, ModeChange, OtherTraffic};
-use crate::finding::{Findings, picos, rule};
+use crate::finding::{picos, rule};
 use crate::rows::analysis::Analysis;
 use crate::rows::bounds;
 use crate::rows::context::Context;
@@ -10,7 +11,6 @@ use crate::rows::port_rows::Backlogs;
 use crate::rows::purged;
 use crate::streams::envelopes::{contract_envelope, enforced_envelope, is_bounded_anew};
 use crate::streams::levels::{host_levels, levels_of};
-use num_bigint::BigInt;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// One poll of the leader, in a return: it asks again after this if a switch did not vote.
@@ -66,16 +66,15 @@ impl Terms {
     }
 }
 
-/// The time in which every switch purges what any mode or raise leaves in its queues.
-pub(crate) fn purges(context: &Context<'_>, backlogs: &Backlogs) -> BTreeMap<usize, Option<u64>> {
-    let mut most: BTreeMap<usize, Option<u64>> = BTreeMap::new();
-    for of_mode in backlogs.values() {
-        for (node, purge) in purged::times(context, of_mode) {
-            let known = most.entry(node).or_insert(Some(0));
-            *known = known.zip(purge).map(|(known, purge)| known.max(purge));
-        }
+/// What processors that ports share are said to purge is no less than any mode or raise leaves there.
+pub(crate) fn check_purges(context: &Context<'_>, backlogs: &Backlogs) {
+    for (node, claim) in &context.changes.purges {
+        let of_modes = backlogs.values().map(|of_mode| purged::times(context, of_mode));
+        let needed = of_modes.map(|mut of| of.remove(node).unwrap_or(Some(0)));
+        let needed = needed.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten();
+        let place = context.net.nodes[*node].name;
+        context.net.at_least((rule::MODE_CHANGE, place, "ps"), "purged in", *claim, needed);
     }
-    most
 }
 
 /// By trunk: the longest that a signal takes from its place in the queue to its last bit.
@@ -210,34 +209,39 @@ fn farthest(
 pub(crate) fn check(
     context: &Context<'_>,
     terms: &BTreeMap<Mode, Terms>,
-    drains: &BTreeMap<Mode, Option<BigInt>>,
-    settled: &BTreeMap<Mode, Option<BigInt>>,
+    drains: &BTreeMap<Mode, Option<u128>>,
+    settled: &BTreeMap<Mode, Option<u128>>,
     analyses: &BTreeMap<Mode, &Analysis>,
-    findings: &mut Findings,
 ) {
     let (plan, modes) = (context.plan, &context.net.raw.modes);
+    let quiet = plan.quiet_ns.map(|ns| u128::from(ns) * 1_000);
     let mut seen = BTreeSet::new();
     for row in &plan.mode_changes {
         let place = row.change.label(modes);
         if !seen.insert(row.change) {
-            findings.add(rule::MODE_CHANGE, &place, "a second row", "one row per change");
+            context.wrong(rule::MODE_CHANGE, &place, "a second row", "one row per change");
         }
-        check_drain(row, drains, &place, findings);
-        let sum: u128 = row.terms.iter().map(|term| u128::from(term.bound_ps)).sum();
-        match row.change {
-            Mode::Raise { .. } if terms.contains_key(&row.change) => {
-                check_raise(row, terms[&row.change], sum, &place, findings);
+        let needed = match row.change {
+            Mode::Return { from, to } => {
+                let named = row.terms.iter().filter(|term| term.name == "quiet");
+                for term in named.filter(|term| Some(term.bound_ps.into()) != quiet) {
+                    let claim = format!("quiet = {} ps", term.bound_ps);
+                    let found = format!("{} in the plan", picos(quiet));
+                    context.wrong(rule::MODE_CHANGE, &place, claim, found);
+                }
+                terms.get(&Mode::Raise { from: to, to: from }).map(|terms| terms.back(quiet))
             }
-            Mode::Return { from, to } => match terms.get(&Mode::Raise { from: to, to: from }) {
-                Some(terms) => check_return(context, row, *terms, sum, &place, findings),
-                None => findings.add(rule::MODE_CHANGE, place, "a row", "no such change"),
-            },
-            _ => findings.add(rule::MODE_CHANGE, place, "a row", "no such change"),
+            change => terms.get(&change).map(|terms| terms.raise()),
+        };
+        let drain = drains.get(&row.change).copied().flatten();
+        match needed {
+            Some(needed) => check_row(context.net, row, &needed, drain, &place),
+            None => context.wrong(rule::MODE_CHANGE, place, "a row", "no such change"),
         }
     }
-    check_signals(context, findings);
-    let over: Vec<&BigInt> = drains.values().chain(settled.values()).flatten().collect();
-    let window = check_quiet(context, terms, &over, analyses, findings);
+    check_signals(context);
+    let over = drains.values().chain(settled.values()).flatten().copied().max().unwrap_or(0);
+    let window = check_quiet(context, terms, over, analyses);
     // What has no bound has no row, which only a plan that is not feasible may say.
     for (raise, terms) in terms {
         let Mode::Raise { from, to } = *raise else { continue };
@@ -248,7 +252,7 @@ pub(crate) fn check(
         for (change, has_bound) in changes {
             if (has_bound || plan.feasible) && !seen.contains(&change) {
                 let found = "every change has one";
-                findings.add(rule::MODE_CHANGE, change.label(modes), "no row", found);
+                context.wrong(rule::MODE_CHANGE, change.label(modes), "no row", found);
             }
         }
     }
@@ -259,107 +263,61 @@ const fn answers_in_time(terms: Terms) -> bool {
     terms.arrange_ps <= POLL_PS / 2
 }
 
-/// A drain may be later than needed, or never; not sooner.
-fn check_drain(
-    row: &ModeChange,
-    drains: &BTreeMap<Mode, Option<BigInt>>,
-    place: &str,
-    findings: &mut Findings,
-) {
-    let Some(claimed) = row.drain_ps else { return };
-    let needed = drains.get(&row.change).and_then(Option::as_ref);
-    if needed.is_none_or(|needed| BigInt::from(claimed) < *needed) {
-        let found = needed.map_or_else(|| "no bound".to_owned(), |ps| format!("at least {ps} ps"));
-        findings.add(rule::MODE_CHANGE, place, format!("drained after {claimed} ps"), found);
-    }
-}
-
-/// Every term stands there once, under its own name, and is no smaller than what it bounds.
-fn check_terms(
+/// Every term stands there once, under its own name, and is no smaller than what it bounds; they add
+/// up to no more than the bound. A drain may be later than needed, or never; not sooner.
+fn check_row(
+    net: &Net<'_>,
     row: &ModeChange,
     needed: &[(&str, Option<u128>)],
+    drain: Option<u128>,
     place: &str,
-    findings: &mut Findings,
 ) {
+    let about = (rule::MODE_CHANGE, place, "ps");
     for (name, needed) in needed {
         let named: Vec<_> = row.terms.iter().filter(|term| term.name == *name).collect();
-        let claim = match named.as_slice() {
-            [one] => u128::from(one.bound_ps),
+        match named.as_slice() {
+            [one] => net.at_least(about, name, one.bound_ps, *needed),
             all => {
                 let claim = format!("{} terms {name}", all.len());
-                findings.add(rule::MODE_CHANGE, place, claim, "one of each");
-                continue;
+                net.wrong(rule::MODE_CHANGE, place, claim, "one of each");
             }
-        };
-        if needed.is_none_or(|needed| claim < needed) {
-            let claim = format!("{name} = {claim} ps");
-            findings.add(rule::MODE_CHANGE, place, claim, format!("at least {}", picos(*needed)));
         }
     }
     if let Some(other) = row.terms.iter().find(|term| needed.iter().all(|(n, _)| *n != term.name)) {
-        findings.add(rule::MODE_CHANGE, place, &other.name, "no term of this change");
+        net.wrong(rule::MODE_CHANGE, place, &other.name, "no term of this change");
+    }
+    let sum: u128 = row.terms.iter().map(|term| u128::from(term.bound_ps)).sum();
+    let least: Option<u128> = needed.iter().map(|(_, needed)| *needed).sum();
+    net.at_least(about, "bound", row.bound_ps, least.map(|least| least.max(sum)));
+    if let Some(claimed) = row.drain_ps {
+        net.at_least(about, "drained after", claimed, drain);
     }
 }
 
-fn check_raise(row: &ModeChange, terms: Terms, sum: u128, place: &str, findings: &mut Findings) {
-    let needed = [
-        ("D_arrange", Some(terms.arrange_ps)),
-        ("D_update", Some(terms.update_ps)),
-        ("D_q", terms.queues_ps),
-    ];
-    check_terms(row, &needed, place, findings);
-    if u128::from(row.bound_ps) < sum {
-        let claim = format!("{} ps", row.bound_ps);
-        findings.add(rule::MODE_CHANGE, place, claim, format!("its terms add up to {sum} ps"));
+impl Terms {
+    /// The terms of a raise.
+    fn raise(self) -> Vec<(&'static str, Option<u128>)> {
+        let (arrange, update) = (Some(self.arrange_ps), Some(self.update_ps));
+        vec![("D_arrange", arrange), ("D_update", update), ("D_q", self.queues_ps)]
     }
-}
 
-fn check_return(
-    context: &Context<'_>,
-    row: &ModeChange,
-    terms: Terms,
-    sum: u128,
-    place: &str,
-    findings: &mut Findings,
-) {
-    let quiet = context.plan.quiet_ns.map(|ns| u128::from(ns) * 1_000);
-    let quiet = quiet.filter(|_| answers_in_time(terms));
-    let rest = terms
-        .queues_ps
-        .map(|queues| terms.arrange_ps * RETURN_PHASES + terms.update_ps + queues + POLL_PS);
-    let needed = quiet.zip(rest).map(|(quiet, rest)| quiet + rest);
-    let claimed = u128::from(row.bound_ps);
-    if needed.is_none_or(|needed| claimed < needed) || claimed < sum {
-        let found = format!("at least {}, terms of {sum} ps", picos(needed));
-        findings.add(rule::MODE_CHANGE, place, format!("{claimed} ps"), found);
-    }
-    let parts = [
-        ("quiet", quiet),
-        ("D_arrange", Some(terms.arrange_ps * RETURN_PHASES)),
-        ("D_update", Some(terms.update_ps)),
-        ("D_q", terms.queues_ps),
-        ("poll", Some(POLL_PS)),
-    ];
-    check_terms(row, &parts, place, findings);
-    for term in row.terms.iter().filter(|term| term.name == "quiet") {
-        if Some(u128::from(term.bound_ps)) != quiet {
-            let claim = format!("quiet = {} ps", term.bound_ps);
-            findings.add(rule::MODE_CHANGE, place, claim, format!("{} in the plan", picos(quiet)));
-        }
+    /// The terms of a return, which waits for the quiet window of the plan.
+    fn back(self, quiet_ps: Option<u128>) -> Vec<(&'static str, Option<u128>)> {
+        let mut all = Self { arrange_ps: self.arrange_ps * RETURN_PHASES, ..self }.raise();
+        let poll_ps = answers_in_time(self).then_some(POLL_PS);
+        all.extend([("quiet", quiet_ps), ("poll", poll_ps)]);
+        all
     }
 }
 
 /// Repeats of a signal must outlast the losses that the fault model names.
-fn check_signals(context: &Context<'_>, findings: &mut Findings) {
+fn check_signals(context: &Context<'_>) {
     if !context.net.has_modes() {
         return;
     }
     let needed = u64::from(context.net.raw.tolerates.lost_signals) + 1;
     let copies = context.plan.signal_copies.unwrap_or(0);
-    if u64::from(copies) < needed {
-        let found = format!("at least {needed}: one more than may be lost");
-        findings.add(rule::MODE_CHANGE, "signal_copies", copies, found);
-    }
+    context.net.at_least((rule::MODE_CHANGE, "signal_copies", "copies"), "", copies, Some(needed));
 }
 
 /// quiet ≥ the largest bound of any flow in a higher mode or in a raise into it, + D_arrange, ≥ the
@@ -368,9 +326,8 @@ fn check_signals(context: &Context<'_>, findings: &mut Findings) {
 fn check_quiet(
     context: &Context<'_>,
     terms: &BTreeMap<Mode, Terms>,
-    over: &[&BigInt],
+    over: u128,
     analyses: &BTreeMap<Mode, &Analysis>,
-    findings: &mut Findings,
 ) -> Option<u128> {
     if !context.net.has_modes() {
         return None;
@@ -382,26 +339,23 @@ fn check_quiet(
         let largest = bounds::largest(context, *mode);
         needed = needed.zip(largest).map(|(a, b)| a.max(arrange + b));
     }
-    for over in over {
-        let over = u128::try_from(*over).ok();
-        needed = needed.zip(over).map(|(needed, over)| needed.max(over));
-    }
+    needed = needed.map(|needed| needed.max(over));
     match plan.quiet_ns.map(|ns| u128::from(ns) * 1_000) {
         None if plan.feasible => {
-            findings.add(rule::QUIET, "quiet_ns", "none", format!("at least {}", picos(needed)));
+            context.wrong(rule::QUIET, "quiet_ns", "none", format!("at least {}", picos(needed)));
         }
         Some(quiet)
             if (plan.feasible || needed.is_some())
                 && needed.is_none_or(|needed| quiet < needed) =>
         {
             let found = format!("at least {}", picos(needed));
-            findings.add(rule::QUIET, "quiet_ns", format!("{quiet} ps"), found);
+            context.wrong(rule::QUIET, "quiet_ns", format!("{quiet} ps"), found);
         }
         _ => {}
     }
     let wished = context.net.raw.mode_return.quiet_ns;
     if plan.feasible && wished.is_some_and(|wished| plan.quiet_ns.is_some_and(|q| q < wished)) {
-        findings.add(rule::QUIET, "quiet_ns", "a shorter window", "the description asks for more");
+        context.wrong(rule::QUIET, "quiet_ns", "a shorter window", "the description asks for more");
     }
     needed
 }

@@ -1,11 +1,11 @@
 //! Load and buffer of every port and mode.
 
 use crate::description::read::{Mode, PortRow};
-use crate::finding::{Findings, rule};
-use crate::kernel::exact::Scale;
+use crate::finding::rule;
 use crate::rows::analysis::Analysis;
 use crate::rows::context::Context;
-use crate::rows::inequality::flow_rate;
+use crate::rows::inequality::arriving_rate;
+use crate::streams::scale::Scale;
 use num_bigint::BigInt;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,6 @@ pub(crate) fn check(
     context: &Context<'_>,
     analyses: &BTreeMap<Mode, &Analysis>,
     backlogs: &Backlogs,
-    findings: &mut Findings,
 ) {
     let net = context.net;
     let mut seen = BTreeSet::new();
@@ -26,20 +25,23 @@ pub(crate) fn check(
         let mode = row.mode.label(&net.raw.modes);
         let Some(port) = net.port(&row.port) else {
             let place = format!("{}:{}, {mode}", row.port.node, row.port.port);
-            findings.add(rule::PORT_ROW, place, "a row", "no such port");
+            context.wrong(rule::PORT_ROW, place, "a row", "no such port");
             continue;
         };
         let place = format!("{}, {mode}", net.label(port));
         if !seen.insert((port, row.mode)) {
-            findings.add(rule::PORT_ROW, &place, "a second row", "one row per mode");
+            context.wrong(rule::PORT_ROW, &place, "a second row", "one row per mode");
         }
-        check_limits(context, row, port, &place, findings);
-        check_analysed(context, analyses, backlogs, row, (port, &place), findings);
+        let place = place.as_str();
+        net.same((rule::PORT_ROW, place), "capacity", row.capacity_bps, net.ports[port].rate_bps);
+        let buffer = buffer_bits(context, port);
+        net.same((rule::PORT_ROW, place), "buffer", row.buffer_limit_bits, buffer);
+        check_analysed(context, analyses, backlogs, row, (port, place));
     }
     if context.plan.feasible {
-        check_buffers(context, backlogs, findings);
+        check_buffers(context, backlogs);
     }
-    check_complete(context, analyses.keys().copied(), &seen, findings);
+    check_complete(context, analyses.keys().copied(), &seen);
 }
 
 /// Rate and backlog against what was computed; after a return both modes count.
@@ -49,24 +51,29 @@ fn check_analysed(
     backlogs: &Backlogs,
     row: &PortRow,
     (port, place): (usize, &str),
-    findings: &mut Findings,
 ) {
+    let net = context.net;
     let modes = match row.mode {
         Mode::Return { from, to } => vec![Mode::Steady(from), Mode::Steady(to)],
         mode => vec![mode],
     };
     for mode in modes {
         let Some(analysis) = analyses.get(&mode) else {
-            findings.add(rule::PORT_ROW, place, "a row", "no such mode or raise");
+            context.wrong(rule::PORT_ROW, place, "a row", "no such mode or raise");
             continue;
         };
-        let rate = context.scale.to_bps_up(&flow_rate(analysis, port));
-        if rate > row.rate_bps.into() {
-            let claim = format!("{} bit/s", row.rate_bps);
-            findings.add(rule::PORT_ROW, place, claim, format!("at least {rate} bit/s"));
+        let rate = context.scale.to_bps_up(&arriving_rate(context, analysis, port));
+        let capacity = BigInt::from(context.net.ports[port].rate_bps);
+        if BigInt::from(row.rate_bps) > capacity && rate <= capacity {
+            // A row that is above its line says that the line is overloaded.
+            let found = format!("{rate} bit/s, signals included, of {capacity} bit/s");
+            context.wrong(rule::PORT_ROW, place, format!("{} bit/s", row.rate_bps), found);
         }
+        net.at_least((rule::PORT_ROW, place, "bit/s"), "rate", row.rate_bps, Some(rate));
         let backlog = backlogs[&mode].get(&port).cloned().unwrap_or(Some(BigInt::default()));
-        check_backlog(row, backlog.as_ref(), place, findings);
+        if let Some(claim) = row.backlog_bound_bits {
+            net.at_least((rule::BACKLOG, place, "bit"), "backlog", claim, backlog);
+        }
     }
 }
 
@@ -75,7 +82,6 @@ fn check_complete(
     context: &Context<'_>,
     modes: impl Iterator<Item = Mode>,
     seen: &BTreeSet<(usize, Mode)>,
-    findings: &mut Findings,
 ) {
     let net = context.net;
     let trees = context.streams.iter().flat_map(|stream| &stream.tree);
@@ -84,7 +90,7 @@ fn check_complete(
         for port in used.iter().filter(|port| !seen.contains(&(**port, mode))) {
             let place = format!("{}, {}", net.label(*port), mode.label(&net.raw.modes));
             let found = "every port with a flow has one per mode";
-            findings.add(rule::PORT_ROW, place, "no row", found);
+            context.wrong(rule::PORT_ROW, place, "no row", found);
         }
     }
 }
@@ -94,45 +100,14 @@ fn buffer_bits(context: &Context<'_>, port: usize) -> Option<u64> {
     profile.buffer_bytes_per_port.map(|bytes| bytes.saturating_mul(8))
 }
 
-fn check_limits(
-    context: &Context<'_>,
-    row: &PortRow,
-    port: usize,
-    place: &str,
-    findings: &mut Findings,
-) {
-    let capacity = context.net.ports[port].rate_bps;
-    if row.capacity_bps != capacity {
-        let claim = format!("capacity {} bit/s", row.capacity_bps);
-        findings.add(rule::PORT_ROW, place, claim, format!("{capacity} bit/s"));
-    }
-    let buffer = buffer_bits(context, port);
-    if row.buffer_limit_bits != buffer {
-        let claim = format!("buffer {:?} bit", row.buffer_limit_bits);
-        findings.add(rule::PORT_ROW, place, claim, format!("{buffer:?} bit in the profile"));
-    }
-}
-
-fn check_backlog(row: &PortRow, backlog: Option<&BigInt>, place: &str, findings: &mut Findings) {
-    let Some(claim) = row.backlog_bound_bits else { return };
-    if backlog.is_none_or(|backlog| *backlog > claim.into()) {
-        let found = backlog.map_or("unbounded".into(), |bits| format!("at least {bits} bit"));
-        findings.add(rule::BACKLOG, place, format!("{claim} bit"), found);
-    }
-}
-
 /// In a feasible plan nothing is lost: every backlog fits its buffer.
-fn check_buffers(context: &Context<'_>, backlogs: &Backlogs, findings: &mut Findings) {
-    for (mode, ports) in backlogs {
-        for (port, backlog) in ports {
-            let Some(limit) = buffer_bits(context, *port) else { continue };
-            if backlog.as_ref().is_none_or(|backlog| *backlog > limit.into()) {
-                let label = mode.label(&context.net.raw.modes);
-                let place = format!("{}, {label}", context.net.label(*port));
-                let found = backlog.as_ref().map_or("unbounded".into(), |b| format!("{b} bit"));
-                findings.add(rule::BACKLOG, place, format!("fits {limit} bit"), found);
-            }
-        }
+fn check_buffers(context: &Context<'_>, backlogs: &Backlogs) {
+    let all = backlogs.iter().flat_map(|(mode, of)| of.iter().map(move |it| (mode, it)));
+    for (mode, (port, backlog)) in all {
+        let Some(limit) = buffer_bits(context, *port) else { continue };
+        let label = mode.label(&context.net.raw.modes);
+        let place = format!("{}, {label}", context.net.label(*port));
+        context.net.at_least((rule::BACKLOG, place, "bit"), "a buffer of", limit, backlog.clone());
     }
 }
 

@@ -11,7 +11,7 @@ use crate::description::read::{
     MeterCounts, Mode, OtherTraffic, ProcessorService, Receive, ReceiveBuffer,
 };
 use crate::description::slices::slice_work;
-use crate::finding::{Findings, rule};
+use crate::finding::rule;
 use crate::kernel::exact::{self, Curve, Line};
 use crate::rows::context::{Context, DWELL_NS, Entries};
 use crate::streams::levels::{host_levels, levels_of};
@@ -75,20 +75,16 @@ struct Amount {
 }
 
 /// The claims of a plan.
-pub(crate) fn entries(
-    claims: &[ProcessorService],
-    net: &Net<'_>,
-    findings: &mut Findings,
-) -> Entries {
+pub(crate) fn entries(claims: &[ProcessorService], net: &Net<'_>) -> Entries {
     let modes = net.raw.modes.len();
-    entries_of(claims, net, findings, |mode| crate::streams::levels::is_analysed(mode, modes))
+    entries_of(claims, net, |mode| crate::streams::levels::is_analysed(mode, modes))
 }
 
 /// Claims of modes that `is_meant` knows.
 pub(crate) fn entries_of(
     claims: &[ProcessorService],
     net: &Net<'_>,
-    findings: &mut Findings,
+
     is_meant: impl Fn(Mode) -> bool,
 ) -> Entries {
     let mut entries = Entries::new();
@@ -97,21 +93,21 @@ pub(crate) fn entries_of(
         let said = format!("{} ps in {}", claim.delay_ps, claim.mode.label(&net.raw.modes));
         let port = net.port(&claim.entry);
         let Some(port) = port.filter(|port| net.device(net.ports[*port].node).is_some()) else {
-            findings.add(rule::PROCESSOR, label, said, "no such port of a shared processor");
+            net.wrong(rule::PROCESSOR, label, said, "no such port of a shared processor");
             continue;
         };
         if !is_meant(claim.mode) {
-            findings.add(rule::PROCESSOR, label, said, "no such mode or raise");
+            net.wrong(rule::PROCESSOR, label, said, "no such mode or raise");
             continue;
         }
         if matches!(net.raw.other_traffic, OtherTraffic::Carry { .. }) {
             let found = "other traffic takes its time too, and meters stand behind it: no bound";
-            findings.add(rule::PROCESSOR, label, said, found);
+            net.wrong(rule::PROCESSOR, label, said, found);
             continue;
         }
         let of_mode = entries.entry(claim.mode).or_default();
         if of_mode.insert(Net::reverse(port), claim.delay_ps).is_some() {
-            findings.add(rule::PROCESSOR, label, said, "it is claimed twice");
+            net.wrong(rule::PROCESSOR, label, said, "it is claimed twice");
         }
     }
     entries
@@ -141,9 +137,15 @@ pub(crate) fn sites<'c, 'a>(context: &'c Context<'a>, mode: Mode) -> Vec<Site<'c
 
 /// Checks every claim of one mode, and that a feasible plan has all. Returns the number of
 /// inequalities.
-pub(crate) fn check(context: &Context<'_>, mode: Mode, findings: &mut Findings) -> usize {
+pub(crate) fn check(context: &Context<'_>, mode: Mode) -> usize {
     let mut count = 0;
     for site in sites(context, mode) {
+        let busy = context.sites_busy.get(&(mode, site.node));
+        if let Some(busy_ps) = busy.filter(|busy| !site.is_over_by(**busy)) {
+            let name = context.net.nodes[site.node].name;
+            let place = format!("{name}, processor, {}", mode.label(&context.net.raw.modes));
+            context.wrong(rule::BUSY, place, format!("{busy_ps} ps"), "more may have come");
+        }
         for entrance in &site.entrances {
             let claim = context.entries.get(&mode).and_then(|of| of.get(&entrance.line)).copied();
             let place = || {
@@ -155,11 +157,11 @@ pub(crate) fn check(context: &Context<'_>, mode: Mode, findings: &mut Findings) 
                     count += 1;
                     if !site.is_sufficient(entrance, delay_ps) {
                         let found = "less than what the frames of all ports demand";
-                        findings.add(rule::PROCESSOR, place(), format!("{delay_ps} ps"), found);
+                        context.wrong(rule::PROCESSOR, place(), format!("{delay_ps} ps"), found);
                     }
                 }
                 None if context.plan.feasible && !entrance.streams.is_empty() => {
-                    findings.add(rule::PROCESSOR, place(), "no claim", "flows enter there");
+                    context.wrong(rule::PROCESSOR, place(), "no claim", "flows enter there");
                 }
                 None => {}
             }
@@ -397,9 +399,7 @@ impl<'c, 'a> Site<'c, 'a> {
         if !net.has_modes() {
             return vec![Line::new(BigInt::default(), BigInt::default())];
         }
-        let Some(purge) = context.changes.purges.get(&self.node).copied().unwrap_or(Some(0)) else {
-            return Curve::new();
-        };
+        let Some(&purge) = context.changes.purges.get(&self.node) else { return Curve::new() };
         let trunks = (0..net.ports.len())
             .filter(|port| net.ports[*port].node == self.node && net.is_trunk(*port))
             .count();
@@ -495,32 +495,41 @@ impl<'c, 'a> Site<'c, 'a> {
         claimed.collect()
     }
 
-    /// The longest that the processor and the lines beside it are busy without a pause,
-    /// picoseconds. Where hosts may keep it busy for ever, the longest that frames of one port wait in
-    /// turns: no other argument bounds a delay there.
-    pub(crate) fn busy_period(&self) -> Option<BigInt> {
+    /// Whether the processor and the lines beside it have done after so long all that came since the
+    /// start of a busy period. Where hosts may keep it busy for ever, whether the frames of each port
+    /// have had their turns by then: no other argument bounds a delay there.
+    pub(crate) fn is_over_by(&self, busy_ps: u64) -> bool {
         let capacity = self.capacity();
-        let together = exact::busy_period(&BigInt::default(), &self.together(0), &capacity);
-        if let Some(longest) = together {
-            return Some(longest + self.device.link_ps(self.largest()).saturating_mul(2));
+        let is_done = |curves: &[Curve], blocking: BigInt, time_ps: u64| {
+            let come = exact::sum_at(curves, time_ps);
+            come.is_some_and(|come| come + blocking <= &capacity * time_ps)
+        };
+        let beside = self.device.link_ps(self.largest()).saturating_mul(2);
+        let alone = busy_ps.checked_sub(beside);
+        if alone.is_some_and(|time| is_done(&self.together(0), BigInt::default(), time)) {
+            return true;
         }
-        let Receive::RoundRobin(burst) = self.device.processor.receive else { return None };
-        let mut load = self.control(0).rate + &self.unasked(0).first()?.rate;
+        let Receive::RoundRobin(burst) = self.device.processor.receive else { return false };
+        let mut used = self.entrances.iter().filter(|entrance| !entrance.streams.is_empty());
+        self.is_kept_busy()
+            && used.all(|entrance| {
+                let (curves, blocking) = self.turns(entrance, burst, 0);
+                is_done(&curves, blocking, busy_ps)
+            })
+    }
+
+    /// Whether what comes is more than is done, in the long term.
+    fn is_kept_busy(&self) -> bool {
+        let unasked = self.unasked(0);
+        let mut load = unasked.first().map(|unasked| self.control(0).rate + &unasked.rate);
         for entrance in &self.entrances {
-            load += match entrance.is_babbling {
-                true => self.line(entrance, 0).rate,
-                false => self.sum(Weight::Work(0), entrance)?.rate,
+            let rate = match entrance.is_babbling {
+                true => Some(self.line(entrance, 0).rate),
+                false => self.sum(Weight::Work(0), entrance).map(|sum| sum.rate),
             };
+            load = load.zip(rate).map(|(load, rate)| load + rate);
         }
-        if load <= capacity {
-            return None;
-        }
-        let mut longest = BigInt::default();
-        for entrance in self.entrances.iter().filter(|entrance| !entrance.streams.is_empty()) {
-            let (curves, blocking) = self.turns(entrance, burst, 0);
-            longest = longest.max(exact::busy_period(&blocking, &curves, &capacity)?);
-        }
-        Some(longest)
+        load.is_some_and(|load| load > self.capacity())
     }
 
     /// The load with every host at its contracts, parts per million up; `None` without a meter.

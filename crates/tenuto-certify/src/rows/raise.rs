@@ -7,17 +7,11 @@ use crate::description::read::Mode;
 use crate::rows::analysis::Analysis;
 use crate::rows::context::Context;
 use crate::rows::ends::Ends;
-use crate::rows::inequality::Place;
 use num_bigint::BigInt;
 use std::collections::BTreeMap;
 
 /// Θ of every port and class of the raise, from the modes and raises that can come before it.
-pub(crate) fn ends(
-    context: &Context<'_>,
-    raise: &Analysis,
-    before: &[(&Analysis, &Ends)],
-    mode_change_ps: Option<u128>,
-) -> Ends {
+pub(crate) fn ends(context: &Context<'_>, raise: &Analysis, mode_change_ps: Option<u128>) -> Ends {
     let mut ends = Ends::default();
     let (Mode::Raise { from, to }, Some(change)) = (raise.mode, mode_change_ps) else {
         return ends;
@@ -28,7 +22,7 @@ pub(crate) fn ends(
         Mode::Raise { from: start, to: end } => start == from && end < to,
         Mode::Return { .. } => false,
     };
-    let before: Vec<_> = before.iter().filter(|(analysis, _)| is_before(analysis.mode)).collect();
+    let before: Vec<Mode> = context.claimed_modes().filter(|mode| is_before(*mode)).collect();
     let claimed = context.claims.get(&raise.mode).into_iter().flat_map(BTreeMap::keys).copied();
     let used = raise
         .loads
@@ -38,24 +32,11 @@ pub(crate) fn ends(
         if ends.by_class.contains_key(&(port, class)) {
             continue;
         }
-        let periods =
-            before.iter().map(|(analysis, ends)| busy_period(context, analysis, ends, port, class));
+        let periods = before.iter().map(|mode| context.busy_ps(*mode, port, class));
         let longest = periods.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten();
         if let Some(longest) = longest {
-            ends.by_class.insert((port, class), longest + change);
+            ends.by_class.insert((port, class), BigInt::from(longest) + change);
         }
     }
     ends
-}
-
-/// W: the longest busy period of classes up to `class` in one mode or raise, picoseconds up.
-pub(crate) fn busy_period(
-    context: &Context<'_>,
-    analysis: &Analysis,
-    ends: &Ends,
-    port: usize,
-    class: u8,
-) -> Option<BigInt> {
-    let load = analysis.loads.get(&port);
-    Place { context, load, port, class, end: ends.get(port, class) }.busy_period()
 }

@@ -5,33 +5,27 @@
 //! until the return, each round implied by the one before, the last within the lower mode's claims.
 
 use crate::description::read::{Mode, ModeChange, SettlingRound};
-use crate::finding::{Findings, rule};
-use crate::rows::analysis::{Analysis, claims_of};
+use crate::finding::rule;
+use crate::rows::analysis::{self, Analysis};
 use crate::rows::context::{Claims, Context, Entries};
+use crate::rows::drain::Drain;
 use crate::rows::ends::Ends;
-use crate::rows::inequality::Place;
-use crate::rows::raise::busy_period;
-use crate::rows::{bounds, drain, processor};
+use crate::rows::inequality::{Place, check_busy};
+use crate::rows::{bounds, processor};
 use crate::streams::levels::is_guaranteed;
-use num_bigint::BigInt;
 use std::collections::BTreeMap;
 
 /// A mode, or a raise into it, that a return may follow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Before<'a> {
     pub(crate) analysis: &'a Analysis,
-    pub(crate) ends: &'a Ends,
     /// When every switch has swapped, picoseconds from the last violation.
     pub(crate) swapped: Option<u128>,
 }
 
 /// The time after the last violation from which the lower mode's claims hold, per return; `None`
 /// where nothing proves that. Checks what the plan says of it.
-pub(crate) fn check(
-    context: &Context<'_>,
-    before: &[Before<'_>],
-    findings: &mut Findings,
-) -> BTreeMap<Mode, Option<BigInt>> {
+pub(crate) fn check(context: &Context<'_>, before: &[Before<'_>]) -> BTreeMap<Mode, Option<u128>> {
     let mut settled = BTreeMap::new();
     for raise in context.raises() {
         let Mode::Raise { from: to, to: from } = raise else { continue };
@@ -44,43 +38,42 @@ pub(crate) fn check(
             Mode::Return { .. } => false,
         };
         let before: Vec<Before<'_>> = before.iter().filter(leads_there).copied().collect();
-        let time = by_drain(context, &before)
-            .or_else(|| Return { context, before: &before, from, to }.in_rounds(row?, findings));
+        let time = by_drain(context, &before, mode)
+            .or_else(|| Return { context, before: &before, from, to }.in_rounds(row?));
         if let Some(claimed) = row.and_then(|row| row.settled_ps)
-            && time.as_ref().is_none_or(|needed| *needed > claimed.into())
+            && time.is_none_or(|needed| needed > claimed.into())
         {
-            let found = time.as_ref().map_or("no proof of it".into(), |ps| format!("{ps} ps"));
+            let found = time.map_or("no proof of it".into(), |ps| format!("{ps} ps"));
             let claim = format!("settled after {claimed} ps");
-            findings.add(rule::MODE_CHANGE, &place, claim, found);
+            context.wrong(rule::MODE_CHANGE, &place, claim, found);
         }
         if context.plan.feasible && row.is_some_and(|row| row.settled_ps.is_none()) {
             let found = "a feasible plan says when it has settled";
-            findings.add(rule::MODE_CHANGE, &place, "a return", found);
+            context.wrong(rule::MODE_CHANGE, &place, "a return", found);
         }
-        check_rows(context, mode, time.is_some(), findings);
+        check_rows(context, mode, time.is_some());
         settled.insert(mode, time);
     }
     settled
 }
 
 /// Bounds of a return rest on the lower mode's.
-fn check_rows(context: &Context<'_>, mode: Mode, is_settled: bool, findings: &mut Findings) {
+fn check_rows(context: &Context<'_>, mode: Mode, is_settled: bool) {
     for row in context.plan.flows.iter().filter(|row| row.mode == mode && !is_settled) {
         if row.delay_bound_ps.is_some() || row.copies.iter().any(|c| c.delay_bound_ps.is_some()) {
             let place =
                 format!("{} to {}, {}", row.flow, row.target, mode.label(&context.net.raw.modes));
-            findings.add(rule::FLOW_BOUND, place, "a bound", "the network may not have settled");
+            context.wrong(rule::FLOW_BOUND, place, "a bound", "the network may not have settled");
         }
     }
 }
 
-fn by_drain(context: &Context<'_>, before: &[Before<'_>]) -> Option<BigInt> {
-    let steady = before.iter().find(|it| matches!(it.analysis.mode, Mode::Steady(_)))?;
-    let steady = (steady.analysis, steady.ends);
-    let mut longest = BigInt::default();
+fn by_drain(context: &Context<'_>, before: &[Before<'_>], back: Mode) -> Option<u128> {
+    let steady = before.iter().find(|it| matches!(it.analysis.mode, Mode::Steady(_)))?.analysis;
+    let mut longest = 0;
     for it in before {
-        let time = drain::settled(context, (it.analysis, it.ends), it.swapped, steady)?;
-        longest = longest.max(time);
+        let drain = Drain::new(context, it.analysis, it.swapped)?;
+        longest = longest.max(drain.settled(steady, back)?);
     }
     Some(longest)
 }
@@ -109,17 +102,19 @@ impl<'a> Return<'_, 'a> {
             scale: it.scale.clone(),
             claims,
             entries,
+            busy: Claims::new(),
+            sites_busy: BTreeMap::new(),
             changes: it.changes.clone(),
             flooded: it.flooded.clone(),
             budget: it.budget.clone(),
         }
     }
 
-    fn in_rounds(&self, row: &ModeChange, findings: &mut Findings) -> Option<BigInt> {
+    fn in_rounds(&self, row: &ModeChange) -> Option<u128> {
         let mut now = self.first();
         let length = self.round(&now)?;
         for round in &row.rounds {
-            now = self.tightened(&now, round, findings)?;
+            now = self.tightened(now, round)?;
         }
         if !self.is_within_lower(&now) {
             return None;
@@ -128,8 +123,8 @@ impl<'a> Return<'_, 'a> {
         for it in self.before {
             swapped = swapped.max(it.swapped?);
         }
-        let steps = row.rounds.len() + 1 + self.deepest();
-        Some(BigInt::from(swapped) + length * steps)
+        let steps = u128::try_from(row.rounds.len() + 1 + self.deepest()).ok()?;
+        length.checked_mul(steps)?.checked_add(swapped)
     }
 
     /// How many nodes a proof of the lower mode has behind its root: each may look back a round.
@@ -158,7 +153,7 @@ impl<'a> Return<'_, 'a> {
     }
 
     /// The longest way of a frame and the longest busy period, picoseconds.
-    fn round(&self, first: &Context<'a>) -> Option<BigInt> {
+    fn round(&self, first: &Context<'a>) -> Option<u128> {
         let mut way = 0_u128;
         for stream in first.streams {
             if is_guaranteed(self.mode(), first.net.flows[stream.flow].level) {
@@ -167,41 +162,38 @@ impl<'a> Return<'_, 'a> {
                 }
             }
         }
-        let mut busy = BigInt::default();
+        let mut busy = 0;
         for it in self.before {
+            let mode = it.analysis.mode;
             for (port, load) in &it.analysis.loads {
-                let lowest = load.classes.keys().next_back().copied().unwrap_or(0);
-                busy = busy.max(busy_period(self.context, it.analysis, it.ends, *port, lowest)?);
+                busy = busy.max(self.context.busy_ps(mode, *port, load.lowest())?);
             }
-            for site in processor::sites(self.context, it.analysis.mode) {
-                busy = busy.max(site.busy_period()?);
+            for site in processor::sites(self.context, mode) {
+                busy = busy.max(*self.context.sites_busy.get(&(mode, site.node))?);
             }
         }
-        Some(busy + way)
+        way.checked_add(busy.into())
     }
 
     /// The claims of one round, if those of the round before imply them.
-    fn tightened(
-        &self,
-        before: &Context<'a>,
-        round: &SettlingRound,
-        findings: &mut Findings,
-    ) -> Option<Context<'a>> {
+    fn tightened(&self, mut before: Context<'a>, round: &SettlingRound) -> Option<Context<'a>> {
         let mode = self.mode();
-        let claims = claims_of(&round.ports, before.net, findings, |claimed| claimed == mode);
-        let entries = processor::entries_of(&round.processors, before.net, findings, |claimed| {
-            claimed == mode
-        });
+        before.busy = analysis::busy(before.net, &round.busy, |claimed| claimed == mode);
+        let before = &before;
+        let claims = analysis::delays(before.net, &round.ports, |claimed| claimed == mode);
+        let entries =
+            processor::entries_of(&round.processors, before.net, |claimed| claimed == mode);
         let next = self.claiming(claims, entries);
         let analysis = before.analyse(mode);
+        check_busy(before, &analysis, &Ends::default());
         let is_kept = |known: Option<u64>, claim: u64| known.is_some_and(|known| known <= claim);
         for (&(port, class), &delay_ps) in next.claims.get(&mode).into_iter().flatten() {
             let load = analysis.loads.get(&port);
-            let place = Place { context: before, load, port, class, end: None };
+            let place = Place { context: before, mode, load, port, class, end: None };
             let follows =
                 || place.long_run_rate() <= place.capacity() && place.is_sufficient(delay_ps);
             if !is_kept(before.claim(mode, port, class), delay_ps) && !follows() {
-                self.wrong(&before.net.label(port), delay_ps, findings);
+                self.wrong(&before.net.label(port), delay_ps);
                 return None;
             }
         }
@@ -209,7 +201,7 @@ impl<'a> Return<'_, 'a> {
             for (line, delay_ps) in site.insufficient(next.entries.get(&mode)) {
                 let known = before.entries.get(&mode).and_then(|of| of.get(&line)).copied();
                 if !is_kept(known, delay_ps) {
-                    self.wrong(&before.net.label(line), delay_ps, findings);
+                    self.wrong(&before.net.label(line), delay_ps);
                     return None;
                 }
             }
@@ -217,10 +209,10 @@ impl<'a> Return<'_, 'a> {
         Some(next)
     }
 
-    fn wrong(&self, label: &str, delay_ps: u64, findings: &mut Findings) {
+    fn wrong(&self, label: &str, delay_ps: u64) {
         let place = format!("{label}, {}", self.mode().label(&self.context.net.raw.modes));
         let found = "the round before does not imply it";
-        findings.add(rule::MODE_CHANGE, place, format!("{delay_ps} ps in a round"), found);
+        self.context.wrong(rule::MODE_CHANGE, place, format!("{delay_ps} ps in a round"), found);
     }
 
     /// Whether everything in use until the return is within the lower mode's claims.

@@ -1,23 +1,60 @@
 //! Every claim of one state of the network: all modes, raises and returns, from claims alone.
 
+use crate::budget::Budget;
 use crate::description::net::Net;
 use crate::description::read::{self, Mode};
-use crate::finding::Findings;
-use crate::kernel::exact::Scale;
-use crate::rows::analysis::Analysis;
-use crate::rows::context::Context;
-use crate::rows::drain::drain;
+use crate::rows::analysis::{self, Analysis};
+use crate::rows::context::{Changes, Context, Flooded};
+use crate::rows::drain::Drain;
 use crate::rows::ends::Ends;
+use crate::rows::inequality::check_busy;
 use crate::rows::port_rows::{self, Backlogs};
 use crate::rows::settling::{self, Before};
 use crate::rows::{bounds, inequality, mode_change, processor, processor_rows, raise};
+use crate::streams::attributed::Attributed;
+use crate::streams::envelopes::enforced;
+use crate::streams::levels::is_analysed;
+use crate::streams::scale::Scale;
+use crate::streams::stream::Stream;
 use std::collections::BTreeMap;
 
 /// The scale of everything that is stated or enforced.
-pub(crate) fn scale(plan: &read::Plan, net: &Net<'_>) -> Scale {
+fn scale(plan: &read::Plan, net: &Net<'_>) -> Scale {
     let contracts = net.flows.iter().flat_map(|f| f.contracts.iter().map(|c| c.period_ns));
     let monitors = plan.switches.iter().flat_map(|s| &s.monitors).flat_map(|m| &m.contracts);
     Scale::new(contracts.chain(monitors.map(|c| c.period_ns)))
+}
+
+/// What the checks of one state share: these streams, without the ports of a link that is lost.
+pub(crate) fn context<'a>(
+    plan: &'a read::Plan,
+    net: &'a Net<'a>,
+    streams: &'a [Stream],
+    lost: Vec<usize>,
+    budget: &Budget,
+) -> Context<'a> {
+    let attributed = Attributed::new(plan, net, streams);
+    let modes = net.raw.modes.len();
+    let (purges, sites_busy) =
+        (plan.witnesses.purges.iter(), plan.witnesses.processors_busy.iter());
+    let purges = purges.filter_map(|it| Some((net.node(&it.switch)?, it.purge_ps)));
+    let sites_busy =
+        sites_busy.filter_map(|it| Some(((it.mode, net.node(&it.switch)?), it.busy_ps)));
+    Context {
+        plan,
+        net,
+        streams,
+        enforced: enforced(&attributed, streams),
+        attributed,
+        scale: scale(plan, net),
+        claims: analysis::claims(plan, net),
+        entries: processor::entries(&plan.processors, net),
+        busy: analysis::busy(net, &plan.witnesses.busy, |mode| is_analysed(mode, modes)),
+        sites_busy: sites_busy.collect(),
+        changes: Changes { lost, waits: BTreeMap::new(), purges: purges.collect() },
+        flooded: Flooded::new(),
+        budget: budget.clone(),
+    }
 }
 
 /// How much was checked.
@@ -52,12 +89,7 @@ impl Analysed {
             // A raise may come in steps: the slowest of them counts.
             let steps = (from..to).map(|start| common.purging(context, start, &backlogs).sum());
             let slowest = steps.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten();
-            let before: Vec<(&Analysis, &Ends)> = steady
-                .iter()
-                .map(|analysis| (analysis, &no_ends))
-                .chain(raises.iter().map(|(analysis, ends)| (analysis, ends)))
-                .collect();
-            let ends = raise::ends(context, &analysis, &before, slowest);
+            let ends = raise::ends(context, &analysis, slowest);
             slowest_by.insert(mode, slowest);
             terms.insert(mode, common.purging(context, from, &backlogs));
             backlogs.insert(mode, backlogs_of(context, &analysis, &ends));
@@ -67,69 +99,49 @@ impl Analysed {
     }
 }
 
-/// Rounds in which what is purged may grow with what hosts heap up in their own queues.
-const PURGES_MAX: usize = 24;
-
-/// Analyses everything with P°, which counts the purges that the analyses lead to.
-fn analyse_flooded(context: &mut Context<'_>) -> Analysed {
-    for _ in 0..PURGES_MAX {
-        context.flooded = processor::flooded(context);
-        let analysed = Analysed::new(context);
-        let needed = mode_change::purges(context, &analysed.backlogs);
-        let were = std::mem::replace(&mut context.changes.purges, needed);
-        let is_enough = |(node, needed): (&usize, &Option<u64>)| match were.get(node) {
-            Some(taken) => taken.is_none_or(|taken| needed.is_some_and(|it| it <= taken)),
-            None => *needed == Some(0),
-        };
-        if context.flooded.is_empty() || context.changes.purges.iter().all(is_enough) {
-            return analysed;
-        }
-    }
-    context.flooded.values_mut().for_each(|longest| *longest = None);
-    let analysed = Analysed::new(context);
-    context.changes.purges = mode_change::purges(context, &analysed.backlogs);
-    analysed
-}
-
 /// Checks every claim of one state of the network, in every mode and change.
-pub(crate) fn check_analyses(context: &mut Context<'_>, findings: &mut Findings) -> Checked {
+pub(crate) fn check_analyses(context: &mut Context<'_>) -> Checked {
     context.changes.waits = mode_change::signal_waits(context);
-    let analysed = analyse_flooded(context);
+    context.flooded = processor::flooded(context);
+    let analysed = Analysed::new(context);
     let Analysed { steady, raises, slowest: slowest_by, terms, backlogs } = analysed;
+    mode_change::check_purges(context, &backlogs);
     let no_ends = Ends::default();
     let mut inequalities = 0;
     for analysis in &steady {
-        inequalities += inequality::check(context, analysis, &no_ends, findings);
+        inequalities += inequality::check(context, analysis, &no_ends);
+        check_busy(context, analysis, &no_ends);
     }
     let mut drains = BTreeMap::new();
     for (analysis, ends) in &raises {
-        inequalities += inequality::check(context, analysis, ends, findings);
+        inequalities += inequality::check(context, analysis, ends);
         let slowest = slowest_by.get(&analysis.mode).copied().flatten();
-        drains.insert(analysis.mode, drain(context, (analysis, ends), slowest));
+        check_busy(context, analysis, ends);
+        let drain = Drain::new(context, analysis, slowest);
+        drains.insert(analysis.mode, drain.map(|drain| drain.end()));
     }
     for mode in backlogs.keys() {
-        inequalities += processor::check(context, *mode, findings);
+        inequalities += processor::check(context, *mode);
     }
-    let started =
-        steady.iter().map(|analysis| Before { analysis, ends: &no_ends, swapped: Some(0) });
-    let risen = raises.iter().map(|(analysis, ends)| {
+    let started = steady.iter().map(|analysis| Before { analysis, swapped: Some(0) });
+    let risen = raises.iter().map(|(analysis, _)| {
         let swapped = slowest_by.get(&analysis.mode).copied().flatten();
-        Before { analysis, ends, swapped }
+        Before { analysis, swapped }
     });
-    let settled = settling::check(context, &started.chain(risen).collect::<Vec<_>>(), findings);
+    let settled = settling::check(context, &started.chain(risen).collect::<Vec<_>>());
     let raised = raises.iter().map(|(analysis, _)| analysis);
     let analyses: BTreeMap<Mode, &Analysis> =
         steady.iter().chain(raised).map(|analysis| (analysis.mode, analysis)).collect();
     let raised_ends = raises.iter().map(|(analysis, ends)| (analysis.mode, ends)).collect();
-    let flows_checked = bounds::check(context, &analyses, &raised_ends, findings);
+    let flows_checked = bounds::check(context, &analyses, &raised_ends);
     let mut waiting = backlogs;
     for (mode, analysis) in &analyses {
         let ends = raised_ends.get(mode).copied().unwrap_or(&no_ends);
         waiting.entry(*mode).or_default().extend(backlogs_of_signals(context, analysis, ends));
     }
-    port_rows::check(context, &analyses, &waiting, findings);
-    processor_rows::check(context, findings);
-    mode_change::check(context, &terms, &drains, &settled, &analyses, findings);
+    port_rows::check(context, &analyses, &waiting);
+    processor_rows::check(context);
+    mode_change::check(context, &terms, &drains, &settled, &analyses);
     Checked { inequalities, flows: flows_checked }
 }
 

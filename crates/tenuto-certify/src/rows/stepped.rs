@@ -5,19 +5,17 @@
 //! period. Constants from before a step are too little behind it, where the next one judges; behind
 //! the busy period nobody waits.
 
-use crate::kernel::exact::{self, Curve, Line, ceil_div};
+use crate::kernel::exact::{self, Curve, Line};
 use crate::rows::group::{Group, GroupKey, Set, Stepped, Sum};
 use crate::rows::inequality::Place;
 use crate::rows::nested::{self, Own};
 use crate::streams::messages::WINDOW_PS_MAX;
 use num_bigint::BigInt;
-use num_traits::{Signed, Zero};
+use num_traits::Zero;
 use std::collections::BTreeSet;
 
 /// Steps of one flow that are looked at; a flow with more is taken as its bucket.
 const STEPS_MAX: u128 = 64;
-/// Rounds of the search for the end of the busy period; what is found for buckets holds too.
-const ROUNDS_MAX: usize = 4_000;
 
 /// One group as a class sees it.
 struct View<'a> {
@@ -89,51 +87,14 @@ impl<'a> Place<'a> {
         views.iter().filter_map(of).chain(signals).collect()
     }
 
-    /// The longest busy period of classes up to this one, picoseconds up; at most that of buckets.
-    pub(crate) fn busy_period(&self) -> Option<BigInt> {
-        let blocking = self.context.blocking(self.port, self.load, self.class);
-        let capacity = self.capacity();
-        if !self.context.budget.spend(self.load.map_or(1, |load| 1 + load.sets())) {
-            return None;
-        }
-        let most = exact::busy_period(&blocking, &self.curves(0), &capacity)?;
-        if !self.context.counts_messages() {
-            return Some(most);
-        }
-        Some(self.catching_up(&blocking, &capacity).filter(|found| *found < most).unwrap_or(most))
+    /// A(t, 0) of every group, and signals, messages counted as within `window_ps`.
+    pub(crate) fn in_messages(&self, window_ps: u64) -> Vec<Curve> {
+        self.delayed(&self.views(), window_ps.into(), 0)
     }
 
-    /// The least instant at which all that came is served, from below.
-    fn catching_up(&self, blocking: &BigInt, capacity: &BigInt) -> Option<BigInt> {
-        let views = self.views();
-        // In any case the excess falls by no more than this from one instant to the next.
-        let mut fall = capacity.clone();
-        for curve in self.delayed(&views, 0, 0) {
-            fall -= curve.iter().map(|line| &line.rate).min()?;
-        }
-        if !fall.is_positive() {
-            return None;
-        }
-        let mut now = 0_u128;
-        let each = looked_at(&views);
-        for _ in 0..ROUNDS_MAX {
-            if !self.context.budget.spend(each) {
-                return None;
-            }
-            let least =
-                |curve: &Curve| curve.iter().map(|line| &line.burst + &line.rate * now).min();
-            let curves = self.delayed(&views, now, 0);
-            let come: Option<Vec<BigInt>> = curves.iter().map(least).collect();
-            let lack = blocking + come?.iter().sum::<BigInt>() - capacity * now;
-            if !lack.is_positive() {
-                return Some(now.into());
-            }
-            now = now.checked_add(u128::try_from(ceil_div(lack, fall.clone())).ok()?)?;
-            if now > WINDOW_PS_MAX {
-                return None;
-            }
-        }
-        None
+    /// Behind the busy period nobody waits.
+    fn horizon(&self) -> Option<u128> {
+        self.context.busy_ps(self.mode, self.port, self.class).map(u128::from)
     }
 
     /// Where the inequality is looked at; flows with too many steps go back into their buckets.
@@ -161,9 +122,7 @@ impl<'a> Place<'a> {
 
     /// Whether nobody waits longer than `delay_ps`, which is without the pacer's rounding.
     pub(crate) fn is_sufficient_in_messages(&self, delay_ps: u64) -> bool {
-        let Some(horizon) = self.busy_period().and_then(|w| u128::try_from(w).ok()) else {
-            return false;
-        };
+        let Some(horizon) = self.horizon() else { return false };
         let delay = u128::from(delay_ps);
         if horizon.saturating_add(delay) > WINDOW_PS_MAX {
             return false;
@@ -186,7 +145,7 @@ impl<'a> Place<'a> {
 
     /// The largest backlog, a size of the scale rounded up, without what is being sent.
     pub(crate) fn backlog_in_messages(&self) -> Option<BigInt> {
-        let horizon = u128::try_from(self.busy_period()?).ok().filter(|w| *w <= WINDOW_PS_MAX)?;
+        let horizon = self.horizon().filter(|w| *w <= WINDOW_PS_MAX)?;
         let capacity = self.capacity();
         let mut views = self.views();
         let mut most = BigInt::zero();

@@ -4,9 +4,9 @@
 use crate::description::net::Net;
 use crate::description::packets::{WIRE_BITS_MAX, wire_per_counted};
 use crate::description::read;
-use crate::kernel::exact::Scale;
 use crate::streams::attributed::Attributed;
 use crate::streams::messages::{Messages, WINDOW_PS_MAX};
+use crate::streams::scale::Scale;
 use crate::streams::stream::Stream;
 use num_bigint::BigInt;
 use std::ops::RangeInclusive;

@@ -5,5 +5,6 @@ pub(crate) mod envelopes;
 pub(crate) mod levels;
 pub(crate) mod messages;
 pub(crate) mod routes;
+pub(crate) mod scale;
 pub(crate) mod stream;
 pub(crate) mod upstream;

@@ -2,7 +2,7 @@
 
 use crate::description::net::Net;
 use crate::description::read::{self, Apart};
-use crate::finding::{Findings, rule};
+use crate::finding::rule;
 use crate::streams::levels::{is_watched, watching};
 use crate::streams::stream::{Stream, TreePort};
 use crate::streams::upstream;
@@ -10,24 +10,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Every copy of every flow that has a valid route; findings for the others, unless the plan
 /// itself refuses their flow for want of one.
-pub(crate) fn streams(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings) -> Vec<Stream> {
+pub(crate) fn streams(plan: &read::Plan, net: &Net<'_>) -> Vec<Stream> {
     let mut by_copy: BTreeMap<(usize, usize), Stream> = BTreeMap::new();
     let mut seen: BTreeMap<(usize, usize), ()> = BTreeMap::new();
     for route in &plan.routes {
         let label = route_label(&route.flow, route.copy.as_deref());
         let Some((flow, copy)) = copy_of(net, route) else {
-            findings.add(rule::ROUTE, label, "a route", "no such copy of a flow");
+            net.wrong(rule::ROUTE, label, "a route", "no such copy of a flow");
             continue;
         };
         if seen.insert((flow, copy), ()).is_some() {
-            findings.add(rule::ROUTE, label, "a second route", "one route per copy");
+            net.wrong(rule::ROUTE, label, "a second route", "one route per copy");
             continue;
         }
         match tree(net, route, flow, copy) {
             Ok(stream) => {
                 by_copy.insert((flow, copy), stream);
             }
-            Err((claim, found)) => findings.add(rule::ROUTE, label, claim, found),
+            Err((claim, found)) => net.wrong(rule::ROUTE, label, claim, found),
         }
     }
     for (index, flow) in net.flows.iter().enumerate() {
@@ -35,18 +35,18 @@ pub(crate) fn streams(plan: &read::Plan, net: &Net<'_>, findings: &mut Findings)
             if !seen.contains_key(&(index, copy)) && !is_refused(plan, &flow.raw.name) {
                 let label =
                     route_label(&flow.raw.name, flow.raw.copies.get(copy).map(String::as_str));
-                findings.add(rule::ROUTE, label, "no route", "every flow has one, or is refused");
+                net.wrong(rule::ROUTE, label, "no route", "every flow has one, or is refused");
             }
         }
     }
     let mut streams: Vec<Stream> = by_copy.into_values().collect();
     upstream::note(net, &mut streams);
-    check_disjoint(net, &streams, findings);
+    check_disjoint(net, &streams);
     streams
 }
 
 /// Copies that no redundant networks keep apart go over no switch, or over no link, in common.
-fn check_disjoint(net: &Net<'_>, streams: &[Stream], findings: &mut Findings) {
+fn check_disjoint(net: &Net<'_>, streams: &[Stream]) {
     if !net.raw.networks.is_empty() {
         return;
     }
@@ -64,7 +64,7 @@ fn check_disjoint(net: &Net<'_>, streams: &[Stream], findings: &mut Findings) {
             let other = *crossed.entry((stream.flow, own)).or_insert(stream.copy);
             if other != stream.copy {
                 let found = format!("both cross {place}");
-                findings.add(rule::ROUTE, &flow.name, "copies over disjoint ways", found);
+                net.wrong(rule::ROUTE, &flow.name, "copies over disjoint ways", found);
             }
         }
     }

@@ -126,7 +126,8 @@ fn the_least_delay_of_two_merging_flows_is_exact_to_the_picosecond() {
 #[test]
 fn the_least_delay_of_a_raise_is_exact_to_the_picosecond() {
     const HOST_PS: u64 = 123_040_000;
-    const THETA_PS: u64 = 3_217_743_310_400_u64.div_ceil(3_848) + 50_000_000 + 118 * 200_000;
+    const BUSY_PS: u64 = 3_217_743_310_400_u64.div_ceil(3_848);
+    const THETA_PS: u64 = BUSY_PS + 50_000_000 + 118 * 200_000;
     const RAISE_PS: u64 = (382_329_574_400_000 + 107_360 * THETA_PS).div_ceil(1_000_000);
     let mut net = car();
     net.babbling = 0;
@@ -144,7 +145,7 @@ fn the_least_delay_of_a_raise_is_exact_to_the_picosecond() {
         deadline_ns: 10_000_000,
     };
     net.flows = vec![flow("x", "h1", &[1_000_000, 200_000]), flow("y", "h2", &[250_000])];
-    let with = |[low, high, raise]: [u64; 3]| {
+    let with_busy = |busy_ps: u64, [low, high, raise]: [u64; 3]| {
         let mut plan = net.plan();
         plan["line_shaping"] = json!(false);
         for claim in list(&mut plan["ports"]) {
@@ -155,6 +156,11 @@ fn the_least_delay_of_a_raise_is_exact_to_the_picosecond() {
                 _ => raise,
             };
             claim["delay_ps"] = json!(delay);
+        }
+        for busy in list(&mut plan["witnesses"]["busy"]) {
+            if busy["port"]["node"] == "s1" && busy["mode"]["steady"] == 0 {
+                busy["busy_ps"] = json!(busy_ps);
+            }
         }
         for row in list(&mut plan["port_rows"]) {
             row["rate_bps"] = json!(100_000_000);
@@ -172,7 +178,12 @@ fn the_least_delay_of_a_raise_is_exact_to_the_picosecond() {
         certify(&sealed(plan))
     };
     let (low, high) = (321_774_332, 198_734_208);
-    assert_least([low, high, RAISE_PS], with);
+    assert_least([low, high, RAISE_PS], |claims| with_busy(BUSY_PS, claims));
+    // A busy period that is a picosecond shorter is none; one that is longer leaves what ends in the way for longer.
+    let shorter = with_busy(BUSY_PS - 1, [low, high, RAISE_PS]).expect_err("it may last longer");
+    assert!(shorter.iter().all(|it| it.rule.starts_with("busy period")), "{}", show(&shorter));
+    let longer = with_busy(BUSY_PS + 1_000_000, [low, high, RAISE_PS]).expect_err("Θ is later");
+    assert!(longer.iter().any(|it| it.rule.starts_with("delay of a class")), "{}", show(&longer));
 }
 
 /// Strict priority at one host, 100 Mbit/s, two flows of 12304 bit every 1 ms, by hand: class 0

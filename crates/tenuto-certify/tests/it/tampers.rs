@@ -220,6 +220,25 @@ fn tampers() -> Vec<Tamper> {
             p["mode_changes"][0]["terms"][0]["bound_ps"] = json!(1_000);
         }),
         one("D_mc below its terms", "D_mc", |p| p["mode_changes"][0]["bound_ps"] = json!(1_000)),
+        one("shorter busy period", "busy period (what has come is served)", |p| {
+            p["witnesses"]["busy"][0]["busy_ps"] = json!(1_000);
+        }),
+        one("busy period claimed twice", "busy period (what has come is served)", |p| {
+            let copy = p["witnesses"]["busy"][0].clone();
+            list(&mut p["witnesses"]["busy"]).push(copy);
+        }),
+        one("no busy period of a port", "D_mc", |p| remove(&mut p["witnesses"]["busy"], |_| true)),
+        one("port settled too soon", "D_mc", |p| {
+            find(&mut p["mode_changes"][1]["ended"], |_| true)["after_ps"] = json!(1_000);
+        }),
+        one("port drained too soon", "D_mc", |p| {
+            for ended in list(&mut p["mode_changes"][0]["ended"]) {
+                ended["after_ps"] = json!(1_000);
+            }
+        }),
+        one("nothing said of a port that settles", "D_mc", |p| {
+            remove(&mut p["mode_changes"][1]["ended"], |_| true);
+        }),
         one("drained too soon", "D_mc", |p| p["mode_changes"][0]["drain_ps"] = json!(1_000)),
         one("settled too soon", "D_mc", |p| p["mode_changes"][1]["settled_ps"] = json!(1_000)),
         one("never settled", "D_mc", |p| p["mode_changes"][1]["settled_ps"] = json!(null)),
@@ -270,7 +289,7 @@ fn tampers() -> Vec<Tamper> {
         one("other sources, the words left", "what is assumed", |p| {
             p["network"]["tolerates"]["babbling_hosts"] = json!(3);
         }),
-        one("another schema", "format", |p| p["schema"] = json!("tenuto-plan/2")),
+        one("another schema", "format", |p| p["schema"] = json!("tenuto-plan/1")),
     ]
 }
 

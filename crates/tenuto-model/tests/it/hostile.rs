@@ -39,7 +39,7 @@ fn read_all(text: &str, car: &Network) {
 
 fn plan() -> Plan {
     let mut plan = Plan {
-        schema: "tenuto-plan/1".into(),
+        schema: tenuto_model::PLAN_SCHEMA.into(),
         version: "0".into(),
         description_digest: String::new(),
         plan_hash: String::new(),
@@ -53,6 +53,7 @@ fn plan() -> Plan {
         routes: vec![],
         ports: vec![],
         processors: Vec::new(),
+        witnesses: tenuto_model::Witnesses::default(),
         processor_rows: Vec::new(),
         port_rows: vec![],
         flows: vec![],

@@ -1,6 +1,6 @@
 //! The proof that a network has settled.
 
-use tenuto_model::SettlingRound;
+use tenuto_model::{PortEnded, SettlingRound};
 
 /// The proof that a network settles before a return.
 #[derive(Debug)]
@@ -10,6 +10,8 @@ pub(crate) struct Settled {
     /// Ŵ + Ω, where there are rounds: how far a step up a tree of a whole path may look back.
     pub(crate) round_ps: Option<i128>,
     pub(crate) rounds: Vec<SettlingRound>,
+    /// Port by port, where there are no rounds.
+    pub(crate) ended: Vec<PortEnded>,
 }
 
 impl Settled {

@@ -3,6 +3,7 @@
 
 use crate::analysis::context::Analysis;
 use crate::analysis::mode_result::ModeResult;
+use tenuto_model::{PortEnded, Transition};
 use tenuto_units::Picos;
 
 /// Per server, picoseconds from the trigger.
@@ -44,7 +45,7 @@ fn times(analysis: &Analysis<'_>, result: &ModeResult, raise: i128) -> Option<Ti
     Some(times)
 }
 
-/// The least time after the last violation from which no busy period has seen anything of the
+/// Per server, the least time after the last violation from which no busy period has seen anything of the
 /// higher contracts, `result` being the raise before and `steady` the mode that it led to.
 ///
 /// Hosts keep the lower contracts from then on, but have released more before. What a port has
@@ -54,7 +55,7 @@ pub(crate) fn settled(
     result: &ModeResult,
     raise: i128,
     steady: &ModeResult,
-) -> Option<i128> {
+) -> Option<Vec<i128>> {
     let raised = times(analysis, result, raise)?;
     let mut settled = vec![0_i128; raised.drained.len()];
     for &server in &analysis.ports.port_graph.order {
@@ -74,7 +75,32 @@ pub(crate) fn settled(
         let after = longest_busy_period(analysis, steady, server)?.0;
         settled[server] = raised.drained[server].max(clean + after).min(clean + busy);
     }
-    settled.into_iter().max()
+    Some(settled)
+}
+
+/// From when on a raise is over at every port of a switch that carries flows of it.
+pub(crate) fn ends_of_raise(analysis: &Analysis<'_>, raise: Transition) -> Vec<PortEnded> {
+    let Transition::Raise { from, to } = raise else { return Vec::new() };
+    let found = analysis.result(raise).zip(analysis.slowest_raise(from, to));
+    let found = found.and_then(|(result, change)| Some((result, times(analysis, result, change)?)));
+    let Some((result, times)) = found else { return Vec::new() };
+    let of_switches = told(analysis, result, &times.drained).filter(|it| it.after_ps > 0);
+    of_switches.collect()
+}
+
+/// Times of the ports that carry flows of a mode.
+pub(crate) fn told<'a>(
+    analysis: &'a Analysis<'_>,
+    result: &'a ModeResult,
+    times: &'a [i128],
+) -> impl Iterator<Item = PortEnded> + 'a {
+    let ports = &analysis.ports;
+    let mode = result.mode_input.transition;
+    let is_used = move |server: &usize| !ports.classes(*server, &result.mode_input).is_empty();
+    (0..times.len()).filter(is_used).map(move |server| {
+        let port = ports.topology.servers[server].port();
+        PortEnded { mode, port, after_ps: u64::try_from(times[server]).unwrap_or(u64::MAX) }
+    })
 }
 
 fn is_of_host(analysis: &Analysis<'_>, server: usize) -> bool {

@@ -4,3 +4,4 @@ pub(crate) mod drain;
 pub(crate) mod mode_change;
 pub(crate) mod processor_changes;
 pub(crate) mod settling;
+pub(crate) mod witnesses;

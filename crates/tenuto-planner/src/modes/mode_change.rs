@@ -6,6 +6,7 @@ use crate::analysis::mode_input::ModeInput;
 use crate::analysis::mode_result::ModeResult;
 use crate::analysis::port::Ports;
 use crate::analysis::purging::Purging;
+use crate::modes::drain;
 use tenuto_calculus::{UBIT_PER_BIT, div_up, ubits};
 use tenuto_model::{ModeChangeBound, ModeChangeTerm, Transition};
 use tenuto_units::{FRAME_BYTES_MAX, wire_bits};
@@ -181,7 +182,8 @@ pub(crate) fn bounds(analysis: &Analysis<'_>, quiet_ns: Option<u64>) -> Vec<Mode
         let raise =
             [("D_arrange", terms.arrange), ("D_update", terms.update), ("D_q", terms.queue)];
         let drain_ps = drain.and_then(|drain| u64::try_from(drain).ok());
-        bounds.push(ModeChangeBound { drain_ps, ..bound(*transition, &raise) });
+        let ended = drain.map_or_else(Vec::new, |_| drain::ends_of_raise(analysis, *transition));
+        bounds.push(ModeChangeBound { drain_ps, ended, ..bound(*transition, &raise) });
     }
     for (transition, terms, _) in &analysis.raises {
         let (Some(terms), Some(quiet)) = (*terms, quiet_ns) else { continue };
@@ -200,6 +202,7 @@ pub(crate) fn bounds(analysis: &Analysis<'_>, quiet_ns: Option<u64>) -> Vec<Mode
         bounds.push(ModeChangeBound {
             settled_ps: settled.and_then(|settled| u64::try_from(settled.after_ps).ok()),
             rounds: settled.map_or_else(Vec::new, |settled| settled.rounds.clone()),
+            ended: settled.map_or_else(Vec::new, |settled| settled.ended.clone()),
             ..bound(Transition::Return { from: to, to: from }, &back)
         });
     }
@@ -229,5 +232,6 @@ fn bound(change: Transition, terms: &[(&str, i128)]) -> ModeChangeBound {
         drain_ps: None,
         settled_ps: None,
         rounds: Vec::new(),
+        ended: Vec::new(),
     }
 }

@@ -10,6 +10,7 @@ use crate::analysis::mode_input::ModeInput;
 use crate::analysis::mode_result::ModeResult;
 use crate::analysis::settled::Settled;
 use crate::modes::drain::{self, longest_busy_period};
+use crate::modes::witnesses::busy;
 use tenuto_model::{Port, PortService, ProcessorService, SettlingRound, Transition};
 
 /// Rounds that are tried: what takes more settles too slowly to wait for.
@@ -32,11 +33,13 @@ pub(crate) fn settled(analysis: &Analysis<'_>, from: u8, to: u8) -> Option<Settl
         return in_rounds(analysis, &before, from, to);
     }
     let steady = analysis.result(Transition::Steady(from))?;
-    let mut after_ps = 0;
+    let (mut after_ps, mut ended) = (0, Vec::new());
     for (result, change) in before {
-        after_ps = after_ps.max(drain::settled(analysis, result, change, steady)?);
+        let times = drain::settled(analysis, result, change, steady)?;
+        after_ps = times.iter().copied().max().unwrap_or(0).max(after_ps);
+        ended.extend(drain::told(analysis, result, &times));
     }
-    Some(Settled { after_ps, round_ps: None, rounds: Vec::new() })
+    Some(Settled { after_ps, round_ps: None, rounds: Vec::new(), ended })
 }
 
 fn in_rounds(
@@ -58,14 +61,14 @@ fn in_rounds(
         if rounds.len() == ROUNDS_MAX || next.has_claims_of(&now) {
             return None;
         }
-        rounds.push(told(analysis, &mode_input, &next));
+        rounds.push(told(analysis, &mode_input, (&now, &next)));
         now = next;
     }
     let swapped = before.iter().map(|(_, change)| *change).max().unwrap_or(0);
     // One round more: every busy period at the return has seen the last of them only.
     let count = i128::try_from(rounds.len() + 1).ok()?;
     let after_ps = swapped.checked_add(round_ps.checked_mul(count)?)?;
-    Some(Settled { after_ps, round_ps: Some(round_ps), rounds })
+    Some(Settled { after_ps, round_ps: Some(round_ps), rounds, ended: Vec::new() })
 }
 
 /// The lower mode without the flows that only the return admits.
@@ -125,10 +128,17 @@ fn longest_busy(analysis: &Analysis<'_>, before: &[(&ModeResult, i128)]) -> Opti
     Some(longest)
 }
 
-fn told(analysis: &Analysis<'_>, mode_input: &ModeInput, now: &Solution) -> SettlingRound {
+fn told(
+    analysis: &Analysis<'_>,
+    mode_input: &ModeInput,
+    (before, now): (&Solution, &Solution),
+) -> SettlingRound {
     let topology = analysis.ports.topology;
     let picos = |value: i128| u64::try_from(value).unwrap_or(u64::MAX);
     let mut round = SettlingRound::default();
+    if analysis.ports.has_staircases() {
+        round.busy = busy(analysis, mode_input, &before.arriving);
+    }
     for (server, delays) in now.delays.iter().enumerate() {
         round.ports.extend(delays.iter().filter_map(|&(class, delay)| {
             let port = topology.servers[server].port();

@@ -6,7 +6,7 @@
 
 use crate::analysis::context::Analysis;
 use crate::input::topology::Topology;
-use crate::modes::mode_change;
+use crate::modes::{mode_change, witnesses};
 use crate::options::{Options, Progress};
 use crate::output::{deployment, processor_rows, refusal, rows};
 use crate::passes::analysed::{judged, with_analysis};
@@ -105,6 +105,7 @@ fn described(
         routes: moved.map(|tree| describe(topology, tree, Chosen::FewestHops)).collect(),
         ports: rows::services(analysis),
         processors: processor_rows::services(analysis),
+        witnesses: witnesses::witnesses(analysis),
         port_rows: analysis.port_rows.clone(),
         processor_rows: processor_rows::rows(analysis),
         flows: analysis.rows.clone(),

@@ -5,13 +5,13 @@ use super::backup;
 use crate::analysis::context::Analysis;
 use crate::analysis::port::Ports;
 use crate::input::topology::Topology;
-use crate::modes::mode_change;
+use crate::modes::{mode_change, witnesses};
 use crate::options::{Options, Progress};
 use crate::output::{deployment, processor_rows, refusal, rows};
 use crate::passes::verdict::verdict;
 use crate::routes::{Effort, Plot, Routes, Search, describe, improved};
 use tenuto_bounds::Executor;
-use tenuto_model::{ForwardingModel, Network, Plan, Ranked};
+use tenuto_model::{ForwardingModel, Network, PLAN_SCHEMA, Plan, Ranked};
 use tenuto_units::FRAME_BYTES_MIN;
 /// One plan, without looking for what would fit.
 pub(crate) fn plan_once(
@@ -103,7 +103,7 @@ fn finish(analysis: &Analysis<'_>, routes: &Routes) -> Plan {
     let described = routes.trees.iter().zip(&routes.chosen);
     let described = described.map(|(tree, &chosen)| describe(topology, tree, chosen));
     Plan {
-        schema: "tenuto-plan/1".into(),
+        schema: PLAN_SCHEMA.into(),
         version: env!("CARGO_PKG_VERSION").into(),
         description_digest: String::new(),
         plan_hash: String::new(),
@@ -117,6 +117,7 @@ fn finish(analysis: &Analysis<'_>, routes: &Routes) -> Plan {
         routes: described.collect(),
         ports: rows::services(analysis),
         processors: processor_rows::services(analysis),
+        witnesses: witnesses::witnesses(analysis),
         port_rows: analysis.port_rows.clone(),
         processor_rows: processor_rows::rows(analysis),
         flows: analysis.rows.clone(),

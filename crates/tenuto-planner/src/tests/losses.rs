@@ -178,6 +178,45 @@ fn with_modes_every_mode_and_change_holds_after_a_loss() {
 }
 
 #[test]
+fn entries_of_higher_modes_after_a_loss_are_those_that_are_deployed() {
+    let planned = plan(&modal_square(), &quick());
+    let most = planned.link_losses[0].table_use.iter().map(|(_, told)| told.shadow).max();
+    assert!(most.is_some_and(|shadow| shadow > 0));
+    for at in 0..planned.link_losses[0].table_use.len() {
+        let mut fewer = planned.clone();
+        let (switch, told) = &mut fewer.link_losses[0].table_use[at];
+        let switch = switch.clone();
+        // `two` is out of mode in HI: what drops it there takes places too.
+        let Some(less) = told.shadow.checked_sub(1) else { continue };
+        told.shadow = less;
+        fewer.seal();
+        let found = findings(&fewer);
+        assert!(found.iter().any(|it| it.starts_with("deployment")), "{switch}: {found:?}");
+    }
+}
+
+#[test]
+fn a_row_above_its_line_is_refused_where_all_fits_the_line() {
+    let planned = plan(&modal_square(), &quick());
+    let is_trunk = |port: &tenuto_model::Port| port.node.starts_with('w');
+    let of_trunk = planned.port_rows.iter().position(|row| is_trunk(&row.port) && row.rate_bps > 0);
+    let at = of_trunk.expect("a row of a trunk");
+    let told = |rate_bps: u64| {
+        let mut told = planned.clone();
+        told.port_rows[at].rate_bps = rate_bps;
+        told.seal();
+        findings(&told)
+    };
+    let row = &planned.port_rows[at];
+    // Signals take 98 kbit/s, and are part of the rate.
+    for rate_bps in [row.capacity_bps + 1, row.rate_bps - 90_000] {
+        let found = told(rate_bps);
+        assert!(found.iter().any(|it| it.starts_with("port row")), "{row:?}: {found:?}");
+    }
+    assert_eq!(told(row.capacity_bps), Vec::<String>::new());
+}
+
+#[test]
 fn a_loss_that_takes_the_signals_from_a_switch_is_refused() {
     let mut it = super::builder::vehicle(45, 2, 1);
     it.tolerates.links_lost = 1;

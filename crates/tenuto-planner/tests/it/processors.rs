@@ -329,6 +329,37 @@ fn shared_processors_are_planned_in_every_mode_and_change() {
 }
 
 #[test]
+fn what_processors_are_said_to_purge_and_to_be_busy_for_is_put_in() {
+    for (processor, more) in [(QUEUE, ""), (TURNS_ALONE, "tolerates: {babbling_hosts: 1}\n")] {
+        let plan = certified(&modal(processor, more));
+        let with = |change: &dyn Fn(&mut Plan)| {
+            let mut changed = plan.clone();
+            change(&mut changed);
+            changed.seal();
+            let findings = tenuto_certify::certify(&changed.to_json()).err().unwrap_or_default();
+            findings.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(plan.witnesses.purges.len(), 3, "one of each switch");
+        for at in 0..3 {
+            let less = with(&|plan| plan.witnesses.purges[at].purge_ps /= 2);
+            assert!(less.iter().any(|it| it.contains("purged in")), "{less:?}");
+            // Claims of processors are checked with what is stated.
+            let more = with(&|plan| plan.witnesses.purges[at].purge_ps *= 1_000);
+            assert!(
+                more.iter().any(|it| it.contains("a processor that the ports share")),
+                "{more:?}"
+            );
+        }
+        assert!(!with(&|plan| plan.witnesses.purges.clear()).is_empty());
+        for at in 0..plan.witnesses.processors_busy.len() {
+            let less = with(&|plan| plan.witnesses.processors_busy[at].busy_ps /= 3);
+            assert!(less.iter().any(|it| it.starts_with("busy period")), "{less:?}");
+        }
+        assert!(!with(&|plan| plan.witnesses.processors_busy.clear()).is_empty());
+    }
+}
+
+#[test]
 fn a_mode_change_waits_for_processors() {
     let term = |plan: &Plan, name: &str| {
         let raise = &plan.mode_changes[0];

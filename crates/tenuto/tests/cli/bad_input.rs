@@ -10,8 +10,9 @@ fn files_that_are_something_else() {
     write(&folder, "line.yaml", LINE);
     write(&folder, "notes.txt", "hello\n");
     write(&folder, "empty.yaml", "");
-    write(&folder, "half.json", "{\"schema\": \"tenuto-plan/1\", \"version\"");
+    write(&folder, "half.json", "{\"schema\": \"tenuto-plan/2\", \"version\"");
     write(&folder, "other.json", "{\"schema\": \"tenuto-run/1\"}");
+    write(&folder, "older.json", &format!("{{\"schema\": \"tenuto-plan/{}\"}}", 1));
     write(&folder, "bare.json", "{}");
     write(&folder, "scenario.yaml", "tenuto_scenario: 1\nduration: 1 s\n");
     std::fs::write(folder.join("latin.yaml"), b"name: caf\xe9\n").expect("a file for the test");
@@ -27,6 +28,8 @@ fn files_that_are_something_else() {
         ("check", "scenario.yaml", "there is no network in this file"),
         ("sim", "half.json", "is the file complete?"),
         ("sim", "other.json", "`tenuto-run/1`"),
+        ("sim", "older.json", "plan again with `tenuto plan NET -o PLAN`"),
+        ("certify", "older.json", "plan again with `tenuto plan NET -o PLAN`"),
         ("sim", "bare.json", "no `schema`"),
         ("certify", "line.yaml", "make a plan with `tenuto plan NET -o PLAN`"),
         ("certify", "nope.json", "there is no such file"),

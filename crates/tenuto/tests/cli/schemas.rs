@@ -30,7 +30,7 @@ const DOCUMENTS: [Document; 30] = [
         &[("tenuto-world/src/clockwork/frame_log.rs", "FrameLog")],
         "`sim --frames FRAMES`",
     ),
-    ("tenuto-plan/1", &[("tenuto-model/src/plan.rs", "Plan")], "`plan NET -o PLAN`, `plan.json`"),
+    ("tenuto-plan/2", &[("tenuto-model/src/plan.rs", "Plan")], "`plan NET -o PLAN`, `plan.json`"),
     (
         "tenuto-plan-report/1",
         &[

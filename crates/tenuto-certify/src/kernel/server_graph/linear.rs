@@ -1,10 +1,11 @@
 //! A linear proof: named inequalities, rebuilt, multiplied, added; boxes pay what is left over.
 
 use super::net::Net;
-use super::pieces::{FINE, Line};
 use super::read::{Date, Kind, Natural, Proof, Stop, Term};
+use super::service::FINE;
 use super::tree::{Flaw, Place, Tree};
 use super::ways::Groups;
+use crate::kernel::exact::Line;
 use crate::kernel::exact::ceil_div;
 use num_bigint::BigInt;
 use num_traits::Signed;
@@ -12,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What a proof is to bound.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Objective {
+pub(crate) enum Objective {
     /// The way of data from the entrance of a node to the exit of the root: of the flow with that
     /// visit at the root, if it has to be of one flow.
     Delay { from: usize, of: Option<Stop> },
@@ -48,13 +49,13 @@ pub(super) struct Sum<'a> {
 }
 
 /// What a proof gives: ps, or 10⁻¹⁸ bit and the rate in 10⁻⁶ bit/s.
-pub(super) struct Proved {
-    pub(super) most: BigInt,
-    pub(super) rate: BigInt,
+pub(crate) struct Proved {
+    pub(crate) most: BigInt,
+    pub(crate) rate: BigInt,
 }
 
 /// Adds everything up.
-pub(super) fn proved(net: &Net<'_>, proof: &Proof, objective: Objective) -> Result<Proved, Flaw> {
+pub(crate) fn proved(net: &Net<'_>, proof: &Proof, objective: Objective) -> Result<Proved, Flaw> {
     let (time_parts, data_parts) = (&proof.time_parts.0, &proof.data_parts.0);
     if !time_parts.is_positive() || !data_parts.is_positive() {
         return Err("multipliers in zeroth parts".into());
@@ -102,46 +103,40 @@ fn named(proof: &Proof, never: Option<usize>) -> BTreeSet<usize> {
 impl Sum<'_> {
     fn term(&mut self, term: &Term, objective: Objective) -> Result<(), Flaw> {
         match *term {
-            Term::Order(node, early, late, ref m) => self.order(node, early, late, m)?,
-            Term::Causal(node, date, ref m) => self.causal(node, date, m)?,
-            Term::Delay(node, date, ref m) => self.delay(node, date, m)?,
+            Term::Order(node, early, late, ref m) => self.order(node, early, late, m),
+            Term::Causal(node, date, ref m) => self.causal(node, date, m),
+            Term::Delay(node, date, ref m) => self.delay(node, date, m),
             Term::Monotone(node, stop, early, late, ref m) => {
-                let group = self.at(node, stop)?;
-                self.monotone(node, &[group], (early, late), m)?;
+                self.monotone(node, &[self.at(node, stop)?], (early, late), m)
             }
             Term::AllMonotone(node, stop, early, late, ref m) => {
-                let groups = self.like(node, stop)?;
-                self.monotone(node, &groups, (early, late), m)?;
+                self.monotone(node, &self.like(node, stop)?, (early, late), m)
             }
             Term::Arrival(node, stop, which, early, late, ref m) => {
-                let group = self.at(node, stop)?;
                 // Its buckets are those where it is named, which need not be where it enters.
                 let bucket = self.tree.net.buckets(stop).get(which).ok_or("no such bucket")?;
-                self.bounded(node, &[group], bucket, (early, late), m)?;
+                self.bounded(node, &[self.at(node, stop)?], bucket, (early, late), m)
             }
             Term::AllArrival(node, stop, which, early, late, ref m) => {
                 let groups = self.like(node, stop)?;
                 let sum = self.together(node, &groups, which)?;
-                self.bounded(node, &groups, &sum, (early, late), m)?;
+                self.bounded(node, &groups, &sum, (early, late), m)
             }
-            Term::Line(node, from, early, late, ref m) => {
-                self.line(node, from, (early, late), m)?
-            }
+            Term::Line(node, from, early, late, ref m) => self.line(node, from, (early, late), m),
             Term::Passed(node, stop, early, late, ref m) => {
-                self.passed(node, stop, (early, late), m)?;
+                self.passed(node, stop, (early, late), m)
             }
-            Term::Service(node, date, which, ref m) => self.service(node, date, which, m)?,
-            Term::Last(which, date, ref m) => self.last(which, date, m, objective)?,
-            Term::Left(node, stop, date, ref m) => self.left_later(node, stop, date, m)?,
+            Term::Service(node, date, which, ref m) => self.service(node, date, which, m),
+            Term::Last(which, date, ref m) => self.last(which, date, m, objective),
+            Term::Left(node, stop, date, ref m) => self.left_later(node, stop, date, m),
             Term::Through(node, stop, which, date, last, ref m) => {
-                self.through(node, stop, which, (date, last), m)?;
+                self.through(node, stop, which, (date, last), m)
             }
-            Term::Into(node, from, date, last, ref m) => self.into(node, from, (date, last), m)?,
-            Term::Over(node, date, last, ref m) => self.over(node, (date, last), m)?,
-            Term::Entered(which, ref m) => self.entered(objective, which, m)?,
-            Term::Since(ref m) => self.since(objective, m)?,
+            Term::Into(node, from, date, last, ref m) => self.into(node, from, (date, last), m),
+            Term::Over(node, date, last, ref m) => self.over(node, (date, last), m),
+            Term::Entered(which, ref m) => self.entered(objective, which, m),
+            Term::Since(ref m) => self.since(objective, m),
         }
-        Ok(())
     }
 
     fn in_order(&self, node: usize, early: usize, late: usize) -> Result<(), Flaw> {

@@ -2,9 +2,9 @@
 //! the exit of that node or a later one (docs/theory/end-to-end.md, "Any order").
 
 use super::linear::{Objective, Sum, Unknown};
-use super::pieces::Line;
 use super::read::{Date, Kind, Natural, Stop};
 use super::tree::{Flaw, Place};
+use crate::kernel::exact::Line;
 use num_bigint::BigInt;
 use std::collections::BTreeSet;
 

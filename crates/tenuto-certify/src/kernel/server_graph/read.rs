@@ -1,4 +1,4 @@
-//! The document of bounds as it is read; nothing in it is believed.
+//! Server graphs and linear proofs as they are read; nothing in them is believed.
 
 use num_bigint::BigInt;
 use serde::de::{Error, Unexpected, Visitor};
@@ -10,7 +10,7 @@ const DIGITS_MAX: usize = 4_096;
 
 /// A whole number that is not negative: a number, or a text of decimal digits where it is large.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Natural(pub(super) BigInt);
+pub(crate) struct Natural(pub(crate) BigInt);
 
 impl<'de> Deserialize<'de> for Natural {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -65,47 +65,62 @@ pub(crate) enum Multiplexing {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Server {
-    pub(super) name: String,
-    pub(super) service: Vec<RateLatency>,
-    pub(super) line: Option<Bucket>,
-    pub(super) multiplexing: Multiplexing,
-    pub(super) packet_ubit: i128,
+    pub(crate) name: String,
+    pub(crate) service: Vec<RateLatency>,
+    pub(crate) line: Option<Bucket>,
+    pub(crate) multiplexing: Multiplexing,
+    pub(crate) packet_ubit: i128,
+}
+
+impl Server {
+    /// A server that serves one class first in, first out.
+    pub(crate) fn fifo(service: Vec<RateLatency>, line: Option<Bucket>, packet_ubit: i128) -> Self {
+        Self { name: String::new(), service, line, multiplexing: Multiplexing::Fifo, packet_ubit }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Visit {
-    pub(super) server: usize,
-    pub(super) parent: Option<usize>,
+    pub(crate) server: usize,
+    pub(crate) parent: Option<usize>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Target {
-    pub(super) name: String,
-    pub(super) visit: usize,
-    pub(super) deadline_ps: Option<i128>,
-    pub(super) constant_ps: i128,
+    pub(crate) name: String,
+    pub(crate) visit: usize,
+    pub(crate) deadline_ps: Option<i128>,
+    pub(crate) constant_ps: i128,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Flow {
-    pub(super) name: String,
-    pub(super) arrival: Vec<Bucket>,
-    pub(super) visits: Vec<Visit>,
-    pub(super) targets: Vec<Target>,
+    pub(crate) name: String,
+    pub(crate) arrival: Vec<Bucket>,
+    pub(crate) visits: Vec<Visit>,
+    pub(crate) targets: Vec<Target>,
     /// Whether switches on its way may drop of it; in graphs that the checker makes only.
     #[serde(skip)]
-    pub(super) is_lossy: bool,
+    pub(crate) is_lossy: bool,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+impl Flow {
+    /// A flow by what it brings and its visits: server, and visit before, parents first.
+    pub(crate) fn new(arrival: Bucket, visits: Vec<Visit>, is_lossy: bool) -> Self {
+        let (name, targets) = (String::new(), Vec::new());
+        Self { name, arrival: vec![arrival], visits, targets, is_lossy }
+    }
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Graph {
-    pub(super) name: String,
-    pub(super) servers: Vec<Server>,
-    pub(super) flows: Vec<Flow>,
+    pub(crate) name: String,
+    pub(crate) servers: Vec<Server>,
+    pub(crate) flows: Vec<Flow>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -117,17 +132,17 @@ pub(crate) enum Kind {
 
 /// The later date at the exit, and how the date is derived from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-pub(crate) struct Date(pub(super) usize, pub(super) Kind);
+pub(crate) struct Date(pub(crate) usize, pub(crate) Kind);
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Node {
-    pub(super) server: usize,
-    pub(super) next: Option<usize>,
+    pub(crate) server: usize,
+    pub(crate) next: Option<usize>,
     /// Nothing: not bounded.
-    pub(super) delay_ps: Option<i128>,
-    pub(super) busy_ps: Option<i128>,
-    pub(super) dates: Vec<Date>,
+    pub(crate) delay_ps: Option<i128>,
+    pub(crate) busy_ps: Option<i128>,
+    pub(crate) dates: Vec<Date>,
 }
 
 /// A flow and its visit.
@@ -162,38 +177,17 @@ pub(crate) enum Term {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Proof {
-    pub(super) nodes: Vec<Node>,
-    pub(super) time_parts: Natural,
-    pub(super) data_parts: Natural,
-    pub(super) terms: Vec<Term>,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) time_parts: Natural,
+    pub(crate) data_parts: Natural,
+    pub(crate) terms: Vec<Term>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Burst {
-    pub(super) flow: usize,
-    pub(super) visit: usize,
-    pub(super) bucket: Bucket,
-    pub(super) proof: Proof,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Bound {
-    pub(super) flow: usize,
-    pub(super) target: usize,
-    pub(super) delay_bound_ps: Option<i128>,
-    pub(super) proof: Option<Proof>,
-}
-
-/// Members that this checker does not know may be added to a document; not to its description.
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Document {
-    pub(super) schema: String,
-    pub(super) description_digest: String,
-    pub(super) plan_hash: String,
-    pub(super) description: Graph,
-    pub(super) line_shaping: bool,
-    pub(super) server_delays_ps: Vec<Option<i128>>,
-    pub(super) bursts: Vec<Burst>,
-    pub(super) bounds: Vec<Bound>,
+    pub(crate) flow: usize,
+    pub(crate) visit: usize,
+    pub(crate) bucket: Bucket,
+    pub(crate) proof: Proof,
 }

@@ -1,9 +1,10 @@
 //! The tree of a linear proof: whether it is one, what its nodes claim, which dates are in order.
 
 use super::net::{Asked, Net};
-use super::pieces::{FINE, Line, Pieces};
 use super::read::{Date, Kind, Node, Stop};
+use super::service::FINE;
 use super::ways::{Groups, Member, Way};
+use crate::kernel::exact::{Curve, Line};
 use num_bigint::BigInt;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -150,7 +151,7 @@ impl<'a> Tree<'a> {
         if open_delay.is_none() && node.busy_ps.is_none() {
             return Ok(());
         }
-        let curve = |stop| here.get(&stop).map(|lines| Pieces::least(lines));
+        let curve = |stop| here.get(&stop).cloned();
         let arrivals = self.net.arrivals(node.server, &curve);
         let arrivals = arrivals.ok_or_else(|| format!("node {index}: a flow has no bucket"))?;
         if let Some(claim) = open_delay
@@ -167,7 +168,7 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    fn is_delay(&self, server: usize, arrivals: &Pieces, delay_ps: i128) -> bool {
+    fn is_delay(&self, server: usize, arrivals: &Curve, delay_ps: i128) -> bool {
         let service = self.net.service(server, BigInt::ZERO);
         match self.net.is_fifo(server) {
             true => service.keeps_up(arrivals, delay_ps),

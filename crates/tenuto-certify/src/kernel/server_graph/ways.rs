@@ -2,8 +2,8 @@
 //! and sums are what most inequalities are about.
 
 use super::net::Net;
-use super::pieces::Line;
 use super::read::Stop;
+use crate::kernel::exact::Line;
 use num_bigint::BigInt;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -7,7 +7,9 @@
 
 use super::window::windows;
 use crate::kernel::exact::{Line, ceil_div};
-use crate::kernel::server_graph::{Graph, GraphFlow, GraphServer, Latency, Plain};
+use crate::kernel::server_graph::{
+    Bucket as Plain, Flow as GraphFlow, Graph, RateLatency as Latency, Server, Visit,
+};
 use crate::rows::analysis::{Analysis, Load};
 use crate::rows::context::Context;
 use crate::rows::ends::Ends;
@@ -47,7 +49,7 @@ impl ClassGraph {
             Some(i128::from(claim) + i128::from(scene.variation(port)?))
         };
         let mut this = Self {
-            graph: Graph { servers: Vec::new(), flows: Vec::new() },
+            graph: Graph::default(),
             delays: ports.clone().map(delay).collect(),
             stops: BTreeMap::new(),
         };
@@ -104,32 +106,25 @@ impl ClassGraph {
                 }
                 Some(_) => {}
                 // Nothing bounds it, hence nothing where it passes.
-                None => unbounded.extend(visits.iter().map(|(port, _)| *port)),
+                None => unbounded.extend(visits.iter().map(|visit| visit.server)),
             }
         }
     }
 
-    fn push(
-        &mut self,
-        stream: usize,
-        arrival: Plain,
-        visits: Vec<(usize, Option<usize>)>,
-        is_lossy: bool,
-    ) {
-        for (visit, (port, _)) in visits.iter().enumerate() {
+    fn push(&mut self, stream: usize, arrival: Plain, visits: Vec<Visit>, is_lossy: bool) {
+        for (visit, Visit { server: port, .. }) in visits.iter().enumerate() {
             self.stops.insert((stream, *port), (self.graph.flows.len(), visit));
         }
-        self.graph.flows.push(GraphFlow { arrival: vec![arrival], visits, is_lossy });
+        self.graph.flows.push(GraphFlow::new(arrival, visits, is_lossy));
     }
 }
 
 /// All that a flow that ends brings while a proof looks, if that is known of every port where it
 /// begins.
 fn ended(flow: &GraphFlow, until: &BTreeMap<usize, BigInt>) -> Option<Plain> {
-    let first = flow.visits.iter().filter(|(_, before)| before.is_none());
     let mut longest = BigInt::zero();
-    for (port, _) in first {
-        longest = longest.max(until.get(port)?.clone());
+    for first in flow.visits.iter().filter(|visit| visit.parent.is_none()) {
+        longest = longest.max(until.get(&first.server)?.clone());
     }
     let bucket = flow.arrival.first()?;
     let more = ceil_div(longest * bucket.rate_ubps, 1_000_000_000_000_u64.into());
@@ -138,13 +133,13 @@ fn ended(flow: &GraphFlow, until: &BTreeMap<usize, BigInt>) -> Option<Plain> {
 }
 
 /// The ports of a stream's tree at these places, and which of them is before each.
-fn visits(stream: &Stream, is_in: impl Fn(usize) -> bool) -> Vec<(usize, Option<usize>)> {
+fn visits(stream: &Stream, is_in: impl Fn(usize) -> bool) -> Vec<Visit> {
     let mut visit_of: BTreeMap<usize, usize> = BTreeMap::new();
     let mut visits = Vec::new();
     for (place, at) in stream.tree.iter().enumerate().filter(|(place, _)| is_in(*place)) {
-        let before = at.parent.and_then(|parent| visit_of.get(&parent).copied());
+        let parent = at.parent.and_then(|parent| visit_of.get(&parent).copied());
         visit_of.insert(place, visits.len());
-        visits.push((at.port, before));
+        visits.push(Visit { server: at.port, parent });
     }
     visits
 }
@@ -179,7 +174,7 @@ impl Scene<'_, '_> {
     }
 
     /// An egress as the class sees it; a rate of zero where something above it has no bound.
-    fn server(&self, port: usize, until: Option<&BigInt>) -> GraphServer {
+    fn server(&self, port: usize, until: Option<&BigInt>) -> Server {
         let context = self.context;
         let load = self.load(port);
         let mut burst = Some(context.blocking(port, load, self.class));
@@ -208,7 +203,7 @@ impl Scene<'_, '_> {
             service.push(NOTHING);
         }
         let packet_ubit = self.held_back(port, &service);
-        GraphServer { service, line: self.line(port), packet_ubit }
+        Server::fifo(service, self.line(port), packet_ubit)
     }
 
     /// What a frame holds back of a service: once begun, it has left a frame at the rate of the

@@ -7,8 +7,8 @@ mod processors;
 mod window;
 
 use crate::description::read::{FlowBound, Mode};
-use crate::finding::{Findings, rule};
-use crate::kernel::server_graph::{Document, Paths};
+use crate::finding::rule;
+use crate::kernel::server_graph::Net;
 use crate::rows::analysis::{Analysis, processing};
 use crate::rows::context::Context;
 use crate::rows::ends::Ends;
@@ -28,24 +28,22 @@ pub(crate) fn proved(
     context: &Context<'_>,
     analyses: &BTreeMap<Mode, &Analysis>,
     ends: &BTreeMap<Mode, &Ends>,
-    findings: &mut Findings,
 ) -> Proved {
     let mut proved = Proved::new();
-    for ((mode, class), claims) in claims(context, findings) {
+    for ((mode, class), claims) in claims(context) {
         let Some(analysis) = analyses.get(&mode) else { continue };
         let Some(class) = class else {
-            over_processors(context, mode, claims, &mut proved, findings);
+            over_processors(context, mode, claims, &mut proved);
             continue;
         };
         let graph = ClassGraph::new(context, (analysis, ends.get(&mode).copied()), class);
-        let document = Document::of(&graph.graph, &graph.delays, context.plan.line_shaping);
-        let Some(paths) = Paths::new(&document, findings) else { continue };
+        let paths = Net::new(&graph.graph, (&graph.delays, &[]), context.plan.line_shaping);
         for claim in claims {
             match graph.bound(context, mode, &claim, &paths) {
                 Ok(bound) => {
                     proved.insert((mode, claim.stream, claim.target), bound);
                 }
-                Err(flaw) => findings.add(rule::LINEAR, claim.place, "a linear proof", flaw),
+                Err(flaw) => context.wrong(rule::LINEAR, claim.place, "a linear proof", flaw),
             }
         }
     }
@@ -53,49 +51,39 @@ pub(crate) fn proved(
 }
 
 /// Checks the proofs of a mode whose servers are processors, with ports between them.
-fn over_processors(
-    context: &Context<'_>,
-    mode: Mode,
-    claims: Vec<Claim<'_>>,
-    proved: &mut Proved,
-    findings: &mut Findings,
-) {
+fn over_processors(context: &Context<'_>, mode: Mode, claims: Vec<Claim<'_>>, proved: &mut Proved) {
     let graph = match ProcessorGraph::new(context, mode) {
         Ok(graph) => graph,
         Err(why) => {
             let label = mode.label(&context.net.raw.modes);
-            return findings.add(rule::LINEAR, label, "linear proofs", why);
+            return context.wrong(rule::LINEAR, label, "linear proofs", why);
         }
     };
-    let document = Document::of(&graph.graph, &graph.delays, context.plan.line_shaping);
-    let Some(paths) = Paths::new(&document, findings) else { return };
+    let paths = Net::new(&graph.graph, (&graph.delays, &[]), context.plan.line_shaping);
     for claim in claims {
         match graph.bound(context, &claim, &paths) {
             Ok(bound) => {
                 proved.insert((mode, claim.stream, claim.target), bound);
             }
-            Err(flaw) => findings.add(rule::LINEAR, claim.place, "a linear proof", flaw),
+            Err(flaw) => context.wrong(rule::LINEAR, claim.place, "a linear proof", flaw),
         }
     }
 }
 
 /// The proofs of all rows, by mode and class, or none for those over processors.
-fn claims<'a>(
-    context: &Context<'a>,
-    findings: &mut Findings,
-) -> BTreeMap<(Mode, Option<u8>), Vec<Claim<'a>>> {
+fn claims<'a>(context: &Context<'a>) -> BTreeMap<(Mode, Option<u8>), Vec<Claim<'a>>> {
     let mut all: BTreeMap<(Mode, Option<u8>), Vec<Claim<'a>>> = BTreeMap::new();
     for row in &context.plan.flows {
         for copy in &row.copies {
             let Some(proof) = &copy.proof else { continue };
             let place = format!("{} to {}", row.flow, row.target);
             let Some((stream, target)) = subject(context, row, copy.network.as_ref()) else {
-                findings.add(rule::LINEAR, place, "a proof", "no such copy, target or mode");
+                context.wrong(rule::LINEAR, place, "a proof", "no such copy, target or mode");
                 continue;
             };
             let flow = &context.net.flows[context.streams[stream].flow];
             let Some((low, _)) = levels(row.mode, flow.level) else {
-                findings.add(rule::LINEAR, place, "a proof", "the flow is out of that mode");
+                context.wrong(rule::LINEAR, place, "a proof", "the flow is out of that mode");
                 continue;
             };
             let claim = Claim { stream, target, proof: &proof.linear, place };
@@ -134,7 +122,7 @@ impl ClassGraph {
         context: &Context<'_>,
         mode: Mode,
         claim: &Claim<'_>,
-        paths: &Paths<'_>,
+        paths: &Net<'_>,
     ) -> Result<u128, String> {
         let stream = claim.stream;
         let it = &context.streams[stream];
@@ -170,7 +158,7 @@ impl ClassGraph {
         }
         way.reverse();
         let named = |stream, port| self.stops.get(&(stream, port)).copied();
-        let most = paths.bound(&claim.proof.renamed(named)?, &way)?;
+        let most = paths.delay_of(&claim.renamed(named)?, &way, None)?;
         let most = u128::try_from(most.max(BigInt::ZERO)).map_err(|_| "beyond any time")?;
         most.checked_add(constant).ok_or_else(|| "beyond any time".to_owned())
     }

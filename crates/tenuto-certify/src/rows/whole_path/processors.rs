@@ -5,7 +5,9 @@ use super::claim::Claim;
 use crate::description::device::Device;
 use crate::description::read::{Mode, Receive};
 use crate::description::slices::slice_work;
-use crate::kernel::server_graph::{Graph, GraphFlow, GraphServer, Latency, Paths, Plain};
+use crate::kernel::server_graph::{
+    Bucket as Plain, Flow, Graph, Net, RateLatency as Latency, Server, Visit,
+};
 use crate::rows::context::Context;
 use crate::streams::stream::Stream;
 use num_bigint::BigInt;
@@ -52,9 +54,9 @@ impl Numbers {
 }
 
 /// What no flow visits.
-fn idle() -> GraphServer {
+fn idle() -> Server {
     let nothing = Latency { rate_ubps: 0, latency_ps: 0 };
-    GraphServer { service: vec![nothing], line: None, packet_ubit: 0 }
+    Server::fifo(vec![nothing], None, 0)
 }
 
 fn ceil(a: i128, b: i128) -> Option<i128> {
@@ -76,7 +78,7 @@ impl ProcessorGraph {
         let numbers = Numbers { ports: net.ports.len(), classes };
         let servers = numbers.ports * (classes + 1);
         let mut this = Self {
-            graph: Graph { servers: vec![idle(); servers], flows: Vec::new() },
+            graph: Graph { servers: vec![idle(); servers], ..Graph::default() },
             delays: vec![None; servers],
             visits: BTreeMap::new(),
             flows: BTreeMap::new(),
@@ -100,7 +102,7 @@ impl ProcessorGraph {
     ) -> Result<(), &'static str> {
         let net = context.net;
         let contract = net.flows[stream.flow].contracts.first().ok_or("a flow without contract")?;
-        let mut visits: Vec<(usize, Option<usize>)> = Vec::new();
+        let mut visits: Vec<Visit> = Vec::new();
         // Per place that leads to a switch: the visit of its processor.
         let mut inside: BTreeMap<usize, usize> = BTreeMap::new();
         let mut devices: Vec<(Device<'_>, u32)> = Vec::new();
@@ -130,23 +132,23 @@ impl ProcessorGraph {
         }
         let (arrival, largest) =
             brought(context, self.mode, stream, &devices).ok_or("a weight beyond any number")?;
-        for (server, _) in &visits {
-            let packet = &mut self.graph.servers[*server].packet_ubit;
+        for visit in &visits {
+            let packet = &mut self.graph.servers[visit.server].packet_ubit;
             *packet = largest.max(*packet);
         }
         self.flows.insert(index, self.graph.flows.len());
-        self.graph.flows.push(GraphFlow { arrival: vec![arrival], visits, is_lossy: false });
+        self.graph.flows.push(Flow::new(arrival, visits, false));
         Ok(())
     }
 
     fn push(
         &mut self,
         stream: usize,
-        visits: &mut Vec<(usize, Option<usize>)>,
+        visits: &mut Vec<Visit>,
         server: usize,
         before: Option<usize>,
     ) -> usize {
-        visits.push((server, before));
+        visits.push(Visit { server, parent: before });
         self.visits.insert((stream, server), visits.len() - 1);
         visits.len() - 1
     }
@@ -175,7 +177,7 @@ impl ProcessorGraph {
             let latency_ps = i128::from(claim);
             // It delays whole frames, and holds none of them back besides.
             let service = vec![Latency { rate_ubps, latency_ps }];
-            self.graph.servers[server] = GraphServer { service, line: None, packet_ubit: 0 };
+            self.graph.servers[server] = Server::fifo(service, None, 0);
             self.delays[server] = Some(latency_ps);
         }
         Ok(())
@@ -234,7 +236,7 @@ impl ProcessorGraph {
         &self,
         context: &Context<'_>,
         claim: &Claim<'_>,
-        paths: &Paths<'_>,
+        paths: &Net<'_>,
     ) -> Result<u128, String> {
         let it = &context.streams[claim.stream];
         let net = context.net;
@@ -261,7 +263,7 @@ impl ProcessorGraph {
         let named = |stream: usize, server: usize| {
             Some((*self.flows.get(&stream)?, *self.visits.get(&(stream, server))?))
         };
-        let most = paths.bound(&claim.proof.renamed(named)?, &way)?;
+        let most = paths.delay_of(&claim.renamed(named)?, &way, None)?;
         let most = u128::try_from(most.max(BigInt::ZERO)).map_err(|_| "beyond any time")?;
         most.checked_add(constant).ok_or_else(|| "beyond any time".to_owned())
     }

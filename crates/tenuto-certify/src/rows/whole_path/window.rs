@@ -5,7 +5,7 @@
 //! trigger have what had begun before it; what ends goes on until the last switch has swapped.
 
 use crate::description::read::Mode;
-use crate::kernel::server_graph::GraphFlow;
+use crate::kernel::server_graph::Flow;
 use crate::rows::context::Context;
 use crate::rows::ends::Ends;
 use num_bigint::BigInt;
@@ -16,14 +16,14 @@ pub(super) fn windows(
     context: &Context<'_>,
     (mode, ends): (Mode, &Ends),
     class: u8,
-    flows: &[GraphFlow],
+    flows: &[Flow],
 ) -> BTreeMap<usize, BigInt> {
     let mut onward: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
     for flow in flows {
-        for &(port, before) in &flow.visits {
-            onward.entry(port).or_default();
-            if let Some(before) = before {
-                onward.entry(flow.visits[before].0).or_default().insert(port);
+        for visit in &flow.visits {
+            onward.entry(visit.server).or_default();
+            if let Some(before) = visit.parent {
+                onward.entry(flow.visits[before].server).or_default().insert(visit.server);
             }
         }
     }

@@ -193,6 +193,7 @@ pub fn with_rates(net: &Net, rate_bps: impl Fn(usize, &Value) -> Option<u64>) ->
     for row in list(&mut plan["port_rows"]) {
         let end = row["port"].clone();
         set(&mut row["capacity_bps"], &end);
+        row["rate_bps"] = json!(row["rate_bps"].as_u64().min(row["capacity_bps"].as_u64()));
     }
     for (kind, name) in [("switches", "switch"), ("hosts", "host")] {
         for device in list(&mut plan[kind]) {
@@ -335,10 +336,16 @@ impl Net {
             changes.push(json!({"change": mode, "bound_ps": 6_000_000_000_u64, "terms": [
                 {"name": "D_arrange", "bound_ps": 2_000_000_000_u64},
                 {"name": "D_update", "bound_ps": 2_000_000_000_u64},
-                {"name": "D_q", "bound_ps": 2_000_000_000_u64}]}));
+                {"name": "D_q", "bound_ps": 2_000_000_000_u64}],
+                "ended": self.ended([mode])}));
+            let before =
+                self.analysed().into_iter().filter(|(_, from, end)| from != end && end == to);
+            let before: Vec<Value> = before.map(|(mode, ..)| mode).collect();
+            let steady = json!({"steady": to});
             // What the higher mode left is over within the quiet window.
             changes.push(json!({"change": {"return": {"from": to, "to": from}},
                 "settled_ps": 100_000_000_000_u64,
+                "ended": self.ended(before.iter().chain([&steady])),
                 "bound_ps": 200_000_000_000_u64,
                 "terms": [{"name": "quiet", "bound_ps": 100_000_000_000_u64},
                     {"name": "D_arrange", "bound_ps": 10_000_000_000_u64},
@@ -346,14 +353,56 @@ impl Net {
                     {"name": "D_q", "bound_ps": 2_000_000_000_u64},
                     {"name": "poll", "bound_ps": 50_000_000_000_u64}]}));
         }
-        json!({"schema": "tenuto-plan/1", "version": "0", "description_digest": "", "plan_hash": "",
+        json!({"schema": "tenuto-plan/2", "version": "0", "description_digest": "", "plan_hash": "",
             "network": self.network(), "model": "store-and-forward", "as_stated": false,
             "line_shaping": true, "feasible": true, "quiet_ns": 100_000_000, "signal_copies": 2,
-            "routes": routes, "ports": ports, "port_rows": port_rows, "flows": self.bounds(),
+            "routes": routes, "ports": ports, "witnesses": {"busy": self.busy()}, "port_rows": port_rows, "flows": self.bounds(),
             "mode_changes": changes,
             "switches": self.switches.iter().map(|(s, _)| self.switch(s)).collect::<Vec<_>>(),
             "hosts": self.hosts.iter().map(|h| self.host(h)).collect::<Vec<_>>(),
             "refusals": [], "assumptions": null})
+    }
+
+    /// Every port with how many lie in front of it, and every class of a flow there.
+    fn places(&self) -> BTreeMap<(String, String), (usize, BTreeSet<u8>)> {
+        let mut all: BTreeMap<_, (usize, BTreeSet<u8>)> = BTreeMap::new();
+        for flow in &self.flows {
+            for path in flow.paths.iter().flatten() {
+                for (place, hop) in Self::hops(path).into_iter().enumerate() {
+                    let known = all.entry(hop).or_default();
+                    known.0 = known.0.max(place);
+                    known.1.extend(flow.contracts.iter().map(|contract| contract.2));
+                }
+            }
+        }
+        all
+    }
+
+    /// Busy periods, as long as the delays.
+    fn busy(&self) -> Vec<Value> {
+        let mut all = Vec::new();
+        for (mode, ..) in self.analysed().iter().filter(|_| self.modes.len() > 1) {
+            for (hop, (_, classes)) in self.places() {
+                all.extend(classes.iter().map(|class| {
+                    json!({"mode": mode, "port": self.port_json(&hop), "class": class,
+                        "busy_ps": self.delay_ps})
+                }));
+            }
+        }
+        all
+    }
+
+    /// When ports are over with what was before: the later, the more lie in front of them.
+    fn ended<'a>(&self, modes: impl IntoIterator<Item = &'a Value>) -> Vec<Value> {
+        let mut all = Vec::new();
+        for mode in modes {
+            for (hop, (place, _)) in self.places() {
+                let after_ps = 20_000_000_000 + 4_000_000_000 * place as u64;
+                let port = self.port_json(&hop);
+                all.push(json!({"mode": mode, "port": port, "after_ps": after_ps}));
+            }
+        }
+        all
     }
 
     fn ports(&self) -> (Vec<Value>, Vec<Value>) {

@@ -19,6 +19,8 @@ pub(crate) struct Processors<'a> {
     analyses: Vec<(Transition, Vec<Option<Site<'a>>>)>,
     /// P° by line, the largest of any analysis, where it makes Y; `None` without a bound.
     flooded: BTreeMap<usize, Option<Picos>>,
+    /// What purging takes of every node, picoseconds; none without modes.
+    purges: Vec<i128>,
 }
 
 impl<'a> Processors<'a> {
@@ -50,7 +52,8 @@ impl<'a> Processors<'a> {
         let sites = |&it: &Transition| (it, (0..nodes).map(|node| of(it, node)).collect());
         let analyses: Vec<_> = transitions.iter().map(sites).collect();
         let flooded = flooded(topology, &analyses);
-        Self { analyses, flooded }
+        let purges = if changing.signals == 0 { Vec::new() } else { changing.purges.clone() };
+        Self { analyses, flooded, purges }
     }
 
     /// The longest that frames which were accepted over a line take: P, or P° where a host may fill
@@ -89,6 +92,12 @@ impl<'a> Processors<'a> {
     fn of(&self, transition: Transition) -> Option<&[Option<Site<'a>>]> {
         let mut analyses = self.analyses.iter();
         analyses.find(|(it, _)| *it == transition).map(|(_, sites)| sites.as_slice())
+    }
+
+    /// What purging takes of every node with a processor, picoseconds.
+    pub(crate) fn purges(&self) -> impl Iterator<Item = (usize, i128)> + '_ {
+        let purges = self.purges.iter().copied().enumerate();
+        purges.filter(|(node, _)| self.site(*node).is_some())
     }
 
     /// Whether there is none.

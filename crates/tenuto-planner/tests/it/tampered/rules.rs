@@ -38,11 +38,14 @@ const RULES: &[(&str, Rule)] = &[
     ("/ranked", Rule::Told),      // How the planner found the classes that count.
     ("/flows/*/method", Rule::Told),
     ("/flows/*/copies/*/proof/method", Rule::Told),
-    ("/routes/*/chosen", Rule::Told),    // Why the planner liked it.
-    ("/table_use", Rule::Told),          // Of a lost link: how much room the ways around take.
-    ("/refusals", Rule::Told),           // What is refused is not promised; no reason makes it so.
+    ("/routes/*/chosen", Rule::Told), // Why the planner liked it.
+    ("/table_use", Rule::Told),       // Of a lost link: how much room the ways around take.
+    ("/table_use/*/*/entries", Rule::Bound),
+    ("/table_use/*/*/shadow", Rule::Bound),
+    ("/table_use/*/*/meters", Rule::Bound),
+    ("/refusals", Rule::Told), // What is refused is not promised; no reason makes it so.
     ("/description_digest", Rule::Told), // Made anew here.
-    ("/plan_hash", Rule::Told),          // Made anew here.
+    ("/plan_hash", Rule::Told), // Made anew here.
     ("/as_stated", Rule::Assumed),
     ("/line_shaping", Rule::Assumed),
     ("/staircases", Rule::Assumed),
@@ -90,6 +93,8 @@ const RULES: &[(&str, Rule)] = &[
     ("/mode_changes/*/drain_ps", Rule::Bound),
     ("/mode_changes/*/settled_ps", Rule::Bound),
     ("/mode_changes/*/rounds", Rule::Witness),
+    ("/mode_changes/*/ended", Rule::Witness),
+    ("/witnesses", Rule::Witness),
     // Without modes no signal is sent and no window is waited for.
     ("/quiet_ns", Rule::AtLeast),
     ("/signal_copies", Rule::AtLeast),

@@ -1,0 +1,6 @@
+//! Bounds on server graphs, as `tenuto-bounds/1` documents say them.
+
+mod description;
+mod document;
+
+pub use document::{BoundsCertificate, certify_bounds};
