@@ -55,7 +55,7 @@ fn planned(receive: &str) -> Plan {
 
 /// The plan's claim for frames that enter at port 1.
 fn bound(plan: &Plan) -> Span {
-    let row = plan.processors.iter().find(|row| row.entry.number == 1).expect("a claim");
+    let row = plan.processors.iter().find(|row| row.entry.port == 1).expect("a claim");
     Span::from_ns(row.delay_ps / 1_000)
 }
 
