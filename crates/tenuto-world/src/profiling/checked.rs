@@ -61,8 +61,9 @@ impl CheckRow {
 
 /// Every claim of a profile that a measurement looks at: those of frames, of room, and of the firmware's own work.
 pub fn check(profile: &Profile, measured: &Measured) -> Vec<CheckRow> {
+    let is_exact = measured.stamps.is_exact;
     let mut rows: Vec<CheckRow> =
-        measured.cells.iter().flat_map(|cell| of_cell(profile, cell)).collect();
+        measured.cells.iter().flat_map(|cell| of_cell(profile, cell, is_exact)).collect();
     rows.extend(measured.missing.iter().map(|used| CheckRow {
         what: format!("traversal, {}", words(used)),
         seen: None,
@@ -82,29 +83,36 @@ fn traversal_ns(profile: &Profile, used: &Use) -> f64 {
     through + profile.latency_ns_max as f64
 }
 
-fn of_cell(profile: &Profile, cell: &Cell) -> Vec<CheckRow> {
+fn of_cell(profile: &Profile, cell: &Cell, is_exact: bool) -> Vec<CheckRow> {
     let used = &cell.used;
     let traversal = traversal_ns(profile, used);
     let most = cell.traversal.most_ns;
     let cost = profile.processor.as_ref().map(|it| it.cost_ps(used) as f64 / 1e3);
     vec![
         CheckRow::at_most(format!("traversal, {}", words(used)), most, traversal, "ns"),
-        of_spacing(format!("processor per frame, {}", words(used)), &cell.spacing, cost),
+        of_spacing(
+            format!("processor per frame, {}", words(used)),
+            (&cell.spacing, is_exact),
+            cost,
+        ),
     ]
 }
 
-fn of_spacing(what: String, spacing: &Cost, stated: Option<f64>) -> CheckRow {
+/// What is usual: a stall of the machine that measures is no cost of the processor.
+fn of_spacing(what: String, (spacing, is_exact): (&Cost, bool), stated: Option<f64>) -> CheckRow {
     let unit = "ns";
     match (spacing, stated) {
-        (Cost::Busy(it), _) => CheckRow::at_most(what, it.mean_ns, stated.unwrap_or(0.0), unit),
+        (Cost::Busy(it), _) => {
+            CheckRow::at_most(what, it.usual_ns(is_exact), stated.unwrap_or(0.0), unit)
+        }
         // It takes no longer than that.
-        (Cost::LineBound(it), Some(cost)) if it.mean_ns <= cost => {
-            CheckRow::at_most(what, it.mean_ns, cost, unit)
+        (Cost::LineBound(it), Some(cost)) if it.usual_ns(is_exact) <= cost => {
+            CheckRow::at_most(what, it.usual_ns(is_exact), cost, unit)
         }
         (Cost::LineBound(it), _) => {
             // Without a processor the claim is that ports keep their lines.
             let verdict = if stated.is_none() { RowVerdict::Kept } else { RowVerdict::LineBound };
-            CheckRow { what, seen: Some(it.mean_ns), stated, unit, verdict }
+            CheckRow { what, seen: Some(it.usual_ns(is_exact)), stated, unit, verdict }
         }
         (Cost::Unknown, _) => {
             CheckRow { what, seen: None, stated, unit, verdict: RowVerdict::NotObserved }

@@ -48,7 +48,8 @@ impl MessageSample {
     }
 }
 
-/// Measures every kind of message over tables of several sizes, and gives the costs that cover them.
+/// Measures every kind of message over tables of several sizes, and gives the costs that cover them: none if some kind has
+/// no sample that says anything (Eq. 3), and which kinds have none.
 ///
 /// # Errors
 /// If the device does not answer, or refuses what every OpenFlow 1.3 switch does.
@@ -56,7 +57,7 @@ pub fn messages<R: Rig>(
     session: &mut Session<'_, R>,
     entries_max: u32,
     samples: usize,
-) -> Result<(MessageCosts, Vec<MessageSample>), ProfileError> {
+) -> Result<(Option<MessageCosts>, Vec<MessageSample>, Vec<&'static str>), ProfileError> {
     session.clear()?;
     let mut found = vec![
         with_reply(session, "echo", 0, &Body::EchoRequest(Vec::new()), samples)?,
@@ -64,8 +65,17 @@ pub fn messages<R: Rig>(
         with_reply(session, "features", 0, &Body::FeaturesRequest, samples)?,
     ];
     let barrier_ns = found[1].took.least_ns;
+    let mut silent = Vec::new();
+    let mut take = |found: &mut Vec<MessageSample>, sample: Result<MessageSample, ProfileError>| {
+        match sample {
+            Ok(sample) => found.push(sample),
+            Err(ProfileError::Undetermined(name)) => silent.push(name),
+            Err(other) => return Err(other),
+        }
+        Ok(())
+    };
     for actions in ACTIONS {
-        found.push(additions(session, actions, barrier_ns, samples)?);
+        take(&mut found, additions(session, actions, barrier_ns, samples))?;
     }
     for entries in TABLES {
         let entries = entries.min(entries_max.saturating_sub(2).max(1));
@@ -76,14 +86,16 @@ pub fn messages<R: Rig>(
             Body::MultipartRequest(MultipartRequest::new(RequestBody::Flow(FlowStatsRequest::ALL)));
         found.push(with_reply(session, "statistics", entries, &all, samples)?);
         for change in Changes::ALL {
-            found.push(changes(session, &scene, change, barrier_ns, samples)?);
+            take(&mut found, changes(session, &scene, change, barrier_ns, samples))?;
         }
     }
+    silent.dedup();
     let judged = match session.rig().is_exact() {
-        true => costs_of(&found)?,
-        false => costs_of(&found.iter().map(MessageSample::without_tails).collect::<Vec<_>>())?,
+        true => found.clone(),
+        false => found.iter().map(MessageSample::without_tails).collect(),
     };
-    Ok((judged, found))
+    let costs = if silent.is_empty() { Some(costs_of(&judged)?) } else { None };
+    Ok((costs, found, silent))
 }
 
 fn with_reply<R: Rig>(

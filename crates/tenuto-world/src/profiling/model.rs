@@ -105,7 +105,7 @@ pub(super) fn noisy_model_of(cells: &[Cell]) -> Result<Found, ProfileError> {
         let each = judged.iter().filter_map(Cell::spacing_ns).fold(0.0, f64::max);
         of_all_ports(&judged, each)
     } else {
-        model_of(&judged, None)?
+        covering(&judged, None, false)?
     };
     // Two slopes that differ say little of a line of its own here: what it would take is latency.
     let processor = found.processor.map(|it| Processor { link: None, ..it });
@@ -118,6 +118,15 @@ pub(super) fn noisy_model_of(cells: &[Cell]) -> Result<Found, ProfileError> {
 
 /// The model that covers the samples.
 pub(super) fn model_of(cells: &[Cell], at_once_ns: Option<f64>) -> Result<Found, ProfileError> {
+    covering(cells, at_once_ns, true)
+}
+
+/// The same; where stamps are not exact, how much single frames cost more than usual is not known: it is latency.
+fn covering(
+    cells: &[Cell],
+    at_once_ns: Option<f64>,
+    is_exact: bool,
+) -> Result<Found, ProfileError> {
     let busy = busy_of(cells);
     if busy.len() < BUSY_MIN {
         return Ok(at_once_ns.map_or_else(|| by_port(cells), |each| of_all_ports(cells, each)));
@@ -146,7 +155,7 @@ pub(super) fn model_of(cells: &[Cell], at_once_ns: Option<f64>) -> Result<Found,
         cost.weights.push(byte(&traversal).max(0.0));
         None
     };
-    let above_mean = above_mean(&busy, &cost);
+    let above_mean = if is_exact { above_mean(&busy, &cost) } else { 0.0 };
     let processor = processor_of(&cost, 1.0 + above_mean, link);
     let latency_ns = (0, latency_beside(cells, &processor));
     Ok(Found { processor: Some(processor), latency_ns, residual_ns, above_mean })

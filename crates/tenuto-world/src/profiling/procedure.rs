@@ -187,8 +187,12 @@ impl<R: Rig> Stages<'_, '_, R> {
         }
         if self.begins("messages", 75) {
             match messages(self.session, entries_max, samples.min(40)) {
-                Ok((costs, found)) => {
-                    (rest.messages, rest.message_samples) = (Some(costs), found);
+                Ok((costs, found, silent)) => {
+                    (rest.messages, rest.message_samples) = (costs, found);
+                    let told = silent.iter().map(|name| {
+                        format!("messages: {name} takes too little to be told from a barrier alone")
+                    });
+                    self.notes.extend(told);
                 }
                 Err(ProfileError::Undetermined(what)) => {
                     self.notes.push(format!("messages: the samples do not determine {what}"));

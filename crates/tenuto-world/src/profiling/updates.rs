@@ -54,7 +54,7 @@ pub struct Update {
     pub answered_ns: u64,
     /// From telling it to the first frame, by the time at which it was sent, that met it; `None`: none did within 2 s.
     pub effect_ns: Option<u64>,
-    /// From one frame to the next: what `effect_ns` is exact to, nanoseconds.
+    /// From the frame before to the first that met it: what `effect_ns` is exact to, nanoseconds.
     pub step_ns: u64,
     /// Frames that were sent after the answer, and before any met the change.
     pub missed: u64,
@@ -184,6 +184,11 @@ fn judged(
     let met = seen.passed.iter().map(|it| it.number).min();
     let sent_at = |number: u32| seen.sent.iter().find(|(it, _)| *it == number).map(|(_, at)| *at);
     let first = met.and_then(sent_at);
+    let before = seen.sent.iter().rfind(|(number, _)| met.is_some_and(|met| *number < met));
+    let step = match (before, first) {
+        (Some((_, before)), Some(first)) => first.since(*before),
+        _ => step,
+    };
     let missed = seen
         .sent
         .iter()

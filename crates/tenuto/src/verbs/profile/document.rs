@@ -1,8 +1,7 @@
 //! What was measured, for programs.
 
-use super::{Profile as Flags, held};
+use super::Profile as Flags;
 use crate::header::Header;
-use crate::outcome::Outcome;
 use serde::Serialize;
 use tenuto_model::Profile;
 use tenuto_world::profiling::{
@@ -222,7 +221,7 @@ pub(super) fn held<'a>(
     stored: &'a Profile,
     it: &'a Measured,
     rows: &'a [CheckRow],
-    outcome: Outcome,
+    verdict: &'static str,
 ) -> Document<'a> {
     let lines = rows.iter().map(|it| CheckLine {
         what: &it.what,
@@ -231,7 +230,7 @@ pub(super) fn held<'a>(
         unit: it.unit,
         verdict: it.verdict.word(),
     });
-    document(args, device, it, stored, held::verdict(outcome), lines.collect())
+    document(args, device, it, stored, verdict, lines.collect())
 }
 
 fn document<'a>(

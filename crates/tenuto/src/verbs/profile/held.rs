@@ -23,7 +23,7 @@ pub(super) fn told(
     let outcome = outcome(&rows);
     let page = page_written(args, device, measured);
     if args.json {
-        output::say_json(&document::held(args, device, stored, measured, &rows, outcome))?;
+        output::say_json(&document::held(args, device, stored, measured, &rows, verdict(outcome)))?;
     } else {
         output::say(&text(&stored.name, &rows))?;
     }
@@ -40,7 +40,7 @@ fn outcome(rows: &[CheckRow]) -> Outcome {
 }
 
 /// The words of an outcome.
-pub(super) const fn verdict(outcome: Outcome) -> &'static str {
+const fn verdict(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Good => "kept",
         Outcome::Bad => "exceeded",
