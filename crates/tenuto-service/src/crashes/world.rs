@@ -114,13 +114,13 @@ impl World {
     pub(super) fn step(&mut self, step: &Step) {
         let mut has_changed = false;
         match step {
-            Step::ToSwitch(dpid, share) => has_changed = self.to_switch(*dpid, *share),
+            Step::ToSwitch(dpid, share) => has_changed = self.deliver(*dpid, *share),
             Step::OneToSwitch(dpid) => {
                 let count = first_message(&self.peers[dpid].to_switch);
                 has_changed = count > 0
                     && self.peers.get_mut(dpid).expect("one of three").receive(self.now, count);
             }
-            Step::ToController(dpid, share) => self.to_controller(*dpid, *share),
+            Step::ToController(dpid, share) => self.hear(*dpid, *share),
             Step::Time(most) => self.pass(*most),
             Step::Submit(changes, fate) => self.submit(changes, *fate),
             Step::Undo(fate) => self.carry_out_undo(*fate),
@@ -174,14 +174,14 @@ impl World {
         }
     }
 
-    fn to_switch(&mut self, dpid: u64, share: u8) -> bool {
+    fn deliver(&mut self, dpid: u64, share: u8) -> bool {
         let now = self.now;
         let peer = self.peers.get_mut(&dpid).expect("one of three");
         let count = part(peer.to_switch.len(), share);
         count > 0 && peer.receive(now, count)
     }
 
-    fn to_controller(&mut self, dpid: u64, share: u8) {
+    fn hear(&mut self, dpid: u64, share: u8) {
         let peer = self.peers.get_mut(&dpid).expect("one of three");
         let count = part(peer.to_controller.len(), share);
         let bytes: Vec<u8> = peer.to_controller.drain(..count).collect();

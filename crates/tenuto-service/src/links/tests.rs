@@ -150,7 +150,7 @@ fn frames_of_lldp_are_what_bounds_hold_already() {
     // A frame of 128 B takes 11.84 us at 100 Mbit/s; the switches of the way have three ports.
     let more_ns = bound(&carried) - bound(&dropped);
     assert!(more_ns >= 3 * 11_840, "each port charges for a frame below: {more_ns}");
-    assert!(FRAME_BYTES <= 128);
+    const { assert!(FRAME_BYTES <= 128) };
     assert_eq!(watch().queue(), 5);
     for entry in &carried.switches[0].entries {
         let is_lldp = entry.matching.eth_type == Some(LLDP_ETHER_TYPE);
