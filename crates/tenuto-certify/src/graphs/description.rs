@@ -1,6 +1,6 @@
 //! What the description of a server graph must say, apart from what every graph must.
 
-use super::document::Document;
+use super::read::Document;
 use crate::finding::{Findings, rule};
 use crate::kernel::server_graph::Graph;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,41 +1,19 @@
 //! Bounds on server graphs: the document is read, and every claim in it is rebuilt
 //! (docs/theory/end-to-end.md).
 
+use super::description;
+use super::read::{Bound, Document};
 use crate::digest::Compact;
 use crate::finding::{Finding, Findings, rule};
-use crate::graphs::description;
 use crate::kernel::exact::Curve;
-use crate::kernel::server_graph::{
-    Burst, FINE, Graph, Multiplexing, Net, Objective, Proof, Stop, proved,
-};
+use crate::kernel::server_graph::{FINE, Multiplexing, Net, Objective, Proof, Stop, proved};
 use crate::text;
 use num_bigint::BigInt;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
 
 const SCHEMA: &str = "tenuto-bounds/1";
-
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct Bound {
-    pub(super) flow: usize,
-    pub(super) target: usize,
-    pub(super) delay_bound_ps: Option<i128>,
-    pub(super) proof: Option<Proof>,
-}
-
-/// Members that this checker does not know may be added to a document; not to its description.
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct Document {
-    pub(super) schema: String,
-    pub(super) description_digest: String,
-    pub(super) plan_hash: String,
-    pub(super) description: Graph,
-    pub(super) line_shaping: bool,
-    pub(super) server_delays_ps: Vec<Option<i128>>,
-    pub(super) bursts: Vec<Burst>,
-    pub(super) bounds: Vec<Bound>,
-}
 
 /// Bounds of a server graph whose every claim was rebuilt and holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -2,5 +2,6 @@
 
 mod description;
 mod document;
+mod read;
 
 pub use document::{BoundsCertificate, certify_bounds};
