@@ -2,6 +2,7 @@
 //! `explore` (every interleaving), and the ledger that judges any run.
 
 mod assemble;
+pub mod campaign;
 pub mod clockwork;
 pub mod device;
 pub mod explore;
@@ -13,8 +14,8 @@ pub mod profiling;
 pub use assemble::{host_config, link_key, mode_settings, switch_config};
 pub use ledger::{
     ControlStep, CopyRow, DelayBucket, DelayPoint, Ending, EventRow, Facts, FlowRow, FramesAt,
-    HopRow, Ledger, LedgerSettings, MachineRow, ModeChangeRow, Observation, PROGRAM_MESSAGES,
-    Played, PolicedRow, PortObservation, ProgressRow, Release, Replay, RunDocument, StallRow,
-    SwitchSwap, TermRow, UnobservedRow, VerdictReason, Violation,
+    HopBucket, HopDelayRow, HopRow, Ledger, LedgerSettings, MachineRow, ModeChangeRow, Observation,
+    PROGRAM_MESSAGES, Played, PolicedRow, PortObservation, ProgressRow, Release, Replay,
+    RunDocument, StallRow, SwitchSwap, TermRow, UnobservedRow, VerdictReason, Violation,
 };
 pub use left_behind::LeftBehind;

@@ -1,8 +1,10 @@
 //! Simulated and explored runs. One program, since every program is linked by itself.
 
+mod campaigns;
 mod classic;
 mod controlled;
 mod devices;
+mod devices_in_networks;
 mod evaluation;
 mod exact_meters;
 mod exploration;
@@ -20,3 +22,4 @@ mod runs;
 mod schedules;
 mod support;
 mod verdicts;
+mod watching;
