@@ -28,7 +28,8 @@ pub enum Invariant {
     Ledger,
     /// After all sources stopped, nothing is under way: neither a message nor a frame.
     Conservation,
-    /// No mode is raised unless some flow exceeded its contract of that mode.
+    /// No mode is raised unless some flow may have exceeded its contract, by itself or behind what its own host floods; forged
+    /// signals raise none.
     Cause,
     /// The same seed shows the same run.
     Repeat,
@@ -164,8 +165,8 @@ fn queues(network: &Network, run: &RunDocument, reach: Reach) -> Vec<Broken> {
             found.push(Broken::new(Invariant::Buffer, what));
         }
         // A host's own queue is its own affair.
-        let is_host =
-            network.hosts.iter().any(|host| label.starts_with(&format!("{} > ", host.name)));
+        let node = label.split([' ', ':']).next().unwrap_or_default();
+        let is_host = network.hosts.iter().any(|host| host.name == node);
         let bound = port.backlog_bound_bits.filter(|bound| seen > *bound);
         if let Some(bound) = bound.filter(|_| reach == Reach::Within && !is_host) {
             let what = format!("{label}: {seen} bits, bound {bound} bits");
@@ -177,13 +178,14 @@ fn queues(network: &Network, run: &RunDocument, reach: Reach) -> Vec<Broken> {
 
 /// Raises of a run in which no flow may have exceeded anything.
 fn without_cause(network: &Network, scenario: &Scenario, run: &RunDocument) -> Option<Broken> {
-    let exceeds = |action: &EventAction| {
-        matches!(
-            action,
-            EventAction::Behave { mode: 1.., .. }
-                | EventAction::Oversend { .. }
-                | EventAction::Babble { .. }
-        )
+    // What a host sends before its watched flow may move messages of that closer together than is allowed.
+    let watches =
+        |host: &String| network.flows.iter().any(|it| it.source == *host && it.is_watched());
+    let exceeds = |action: &EventAction| match action {
+        EventAction::Behave { mode, .. } => *mode > 0,
+        EventAction::Oversend { .. } => true,
+        EventAction::Babble { host, .. } | EventAction::Garbage { host, .. } => watches(host),
+        _ => false,
     };
     let level = |mode: &String| network.modes.iter().position(|it| it == mode);
     let raise = run.mode_changes.iter().find(|it| level(&it.to) > level(&it.from))?;

@@ -6,7 +6,6 @@
 //! takes time: the channel, the controller's line on which one switch's messages follow the other's,
 //! the making of each message, and the carrying out of each.
 
-use super::watch::{Onlooker, Watch};
 use super::{CONTROL_LATENCY, Clockwork, Core, Event, LEAD, RunError, SETUP_LIMIT};
 use crate::LeftBehind;
 use std::collections::BTreeSet;
@@ -101,31 +100,6 @@ pub fn controlled_changes(
         progress(number + 1);
     }
     Ok(changes)
-}
-
-/// One change by a controller, with somebody who looks on: the flow `trigger` sends as in its highest level from `at` after
-/// the start of traffic on. Flows start as the scenario has them, and the run ends when it does.
-///
-/// # Errors
-/// [`RunError`] if the plan cannot be brought up.
-pub fn controlled_watched(
-    plan: &Plan,
-    scenario: &Scenario,
-    (trigger, at): (&str, Span),
-    costs: ControlCosts,
-    onlooker: &mut dyn Onlooker,
-) -> Result<(), RunError> {
-    let mut world = Clockwork::new(plan, scenario)?;
-    world.set_up_controlled(costs)?;
-    world.start_traffic();
-    world.ledger = None;
-    let mut watch = Watch::of(onlooker);
-    watch.start(world.start);
-    world.watch = Some(Box::new(watch));
-    world.run_until(world.start + at);
-    world.conduct(trigger, |_| Conduct::Mode(1));
-    world.run_until(world.start + Span::from_ns(scenario.duration_ns));
-    Ok(())
 }
 
 impl Clockwork<'_> {

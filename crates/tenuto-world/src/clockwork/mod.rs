@@ -19,7 +19,7 @@ mod script;
 mod setup;
 mod watch;
 
-pub use controlled::{ControlCosts, ControlledChange, controlled_changes, controlled_watched};
+pub use controlled::{ControlCosts, ControlledChange, controlled_changes};
 pub use firmware::Devices;
 pub use frame_log::{FrameLog, HOPS_MAX, LoggedFrame, LoggedHop};
 pub use hop_delays::HopDelays;

@@ -19,7 +19,7 @@ const BEHIND: [&str; 8] = ["max", "min", "p50", "p99", "p999", "per", "port", "m
 type Document = (&'static str, &'static [declared::Root], &'static str);
 
 /// Every document: its name, the types that it may be of, and who writes it.
-const DOCUMENTS: [Document; 26] = [
+const DOCUMENTS: [Document; 27] = [
     (
         "tenuto-run/1",
         &[("tenuto-world/src/ledger/document.rs", "RunDocument")],
@@ -29,6 +29,11 @@ const DOCUMENTS: [Document; 26] = [
         "tenuto-frames/1",
         &[("tenuto-world/src/clockwork/frame_log.rs", "FrameLog")],
         "`sim --frames FRAMES`",
+    ),
+    (
+        "tenuto-campaign/1",
+        &[("tenuto/src/campaign/document.rs", "Document")],
+        "`sim --campaign N --json`",
     ),
     ("tenuto-plan/1", &[("tenuto-model/src/plan.rs", "Plan")], "`plan NET -o PLAN`, `plan.json`"),
     (
@@ -373,6 +378,9 @@ fn real_output() -> Vec<(String, String)> {
     let mut lines = vec![
         words("sim line.yaml"),
         words("sim late.yaml"),
+        words("sim late.yaml --comparison --for 1s"),
+        words("sim line.yaml --for 1s --hops"),
+        words("sim line.yaml --campaign 2 --for 100ms"),
         words("plan line.yaml"),
         words("witness line.yaml --plays 50 -o found"),
         words("plan late.yaml"),
@@ -390,6 +398,7 @@ fn real_output() -> Vec<(String, String)> {
         words("certify graph.plan.json"),
         words("explore attendre --app firewall --plain -o reactive.json"),
         words("bench loko table2"),
+        words("bench papers --only braking"),
         words("bench admission --generated star3-1G --repeat 1"),
         words("doctor --for 20ms"),
         words("dump all --dump dump"),

@@ -11,6 +11,7 @@ mod loko;
 mod loko_admission;
 mod loko_order;
 mod mc_sdn;
+mod papers;
 mod sheet;
 mod switch;
 mod switch_use;
@@ -41,6 +42,8 @@ enum Name {
     Hosting(hosting::Hosting),
     /// Bound of a mode change (MC-SDN's Tables II and III, Fig. 6b)
     McSdn(sheet::Form),
+    /// Figures of the papers measured on virtual devices and in virtual time, in one HTML file
+    Papers(papers::Papers),
 }
 
 pub(crate) fn run(args: &Bench) -> Result<Outcome, Failure> {
@@ -52,6 +55,7 @@ pub(crate) fn run(args: &Bench) -> Result<Outcome, Failure> {
         Name::Switch(it) => switch::run(it),
         Name::Hosting(it) => hosting::run(it),
         Name::McSdn(form) => mc_sdn::run(form),
+        Name::Papers(it) => papers::run(it),
     }
 }
 
@@ -63,6 +67,7 @@ impl Bench {
             Name::AttendreVerify(it) => it.form.json,
             Name::Switch(it) => it.form.json,
             Name::Hosting(it) => it.form.json,
+            Name::Papers(it) => it.form.json,
             Name::AttendreDelay(form) | Name::McSdn(form) => form.json,
         }
     }
