@@ -262,6 +262,8 @@ fn flood() -> Vec<u8> {
 
 /// A frame of a VLAN.
 fn in_vlan(vlan: u8) -> Vec<u8> {
+    seed("wire_frames", "state", &signal(SignalKind::State, 2, 1, 1));
+    seed("wire_frames", "known", &signal(SignalKind::Known, 2, 1, 1));
     let mut tagged = frame(1, 7, 60);
     tagged.splice(12..12, [0x81, 0, 0, vlan]);
     tagged
@@ -336,6 +338,8 @@ fn write_the_seeds() {
 
     seed("wire_frames", "message", &frame(1, 7, 60));
     seed("wire_frames", "raise", &signal(SignalKind::Raise, 2, 1, 1));
+    seed("wire_frames", "state", &signal(SignalKind::State, 2, 1, 1));
+    seed("wire_frames", "known", &signal(SignalKind::Known, 2, 1, 1));
     let mut tagged = frame(1, 7, 60);
     tagged.splice(12..12, [0x81, 0, 0, 1]);
     seed("wire_frames", "tagged", &tagged);
@@ -351,6 +355,16 @@ fn write_the_seeds() {
         (3, signal(SignalKind::Confirm, 3, 0, 4)),
     ];
     seed("switch_receive", "raise_and_return", &arrivals(&change));
+
+    // A mode that is told again, one that is owed back, and one that lags behind.
+    let healing = [
+        (3, signal(SignalKind::State, 2, 1, 1)),
+        (3, signal(SignalKind::Known, 2, 1, 2)),
+        (1, frame(1, 1, 60)),
+        (3, signal(SignalKind::State, 1, 0, 3)),
+        (3, signal(SignalKind::Known, 4, 0, 4)),
+    ];
+    seed("switch_receive", "healing", &arrivals(&healing));
 
     let text = include_str!("../../networks/line.yaml");
     let sources = tenuto_model::MemorySources::new().with("n.yaml", text);

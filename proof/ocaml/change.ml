@@ -22,24 +22,27 @@ let window before (during : Plan.t) mc p k es =
 type t = {
   during : claimed;
   mc : Z.t;
+  terms : Z.t * Z.t * Z.t;    (* D_arrange, D_update, D_q *)
+  dists : Z.t list list;      (* how soon a signal is everywhere, from each switch *)
   stretches : stretch list list;
   busy : stretch list;
   from : Z.t list;
   switch_of : int option list;   (* of ports that forward; where only signals begin, nothing is raised *)
   drain : Z.t option;
+  is_timed : bool;            (* D_mc is proved *)
   is_drained : bool;          (* by the claim *)
 }
 
 let forwarding d =
   List.mapi (fun p switch -> if List.exists (fun e -> e.e_from <> None) d.at.(p) then switch else None)
-    d.plan.Plan.switch_of
+    d.plan.Plan.fabric.k_of
 
 (* From when on what comes to a port is of the mode raised to: port by port, as they feed one another; none
    in a circle. The chapter asks of a host's port, too, when it has sent what it had. *)
 let drained ?(hosts = false) d busy mc =
   let n = d.plan.Plan.network in
   let count = Array.length d.at in
-  let switch = Array.of_list (if hosts then d.plan.Plan.switch_of else forwarding d) in
+  let switch = Array.of_list (if hosts then d.plan.Plan.fabric.k_of else forwarding d) in
   let rows = Array.of_list d.claims.q_rows in
   let delay q k = List.fold_left (fun m r -> if r.r_class = k then Z.max m r.r_delay else m) Z.zero rows.(q) in
   (* The chapter takes the longest of any class of flows. *)
@@ -64,6 +67,39 @@ let drained ?(hosts = false) d busy mc =
   settle (count + 1);
   Array.to_list from
 
+(* Least distances over trunks, from each switch. *)
+let distances (plan : Plan.t) =
+  let n = plan.network and k = plan.fabric in
+  let count = List.length k.k_swap in
+  let ts = trunks n k in
+  let from s =
+    let d = Array.make count None in
+    d.(s) <- Some (latency_of n k s);
+    let closer changed t =
+      match d.(t.t_from) with
+      | None -> changed
+      | Some here ->
+        let there = Z.add here t.t_delay in
+        if Option.fold ~none:true ~some:(Z.lt there) d.(t.t_to) then (d.(t.t_to) <- Some there; true) else changed in
+    while List.fold_left closer false ts do () done;
+    List.map (Option.value ~default:Z.zero) (Array.to_list d) in
+  List.init count from
+
+(* D_mc, and each of its terms. *)
+let in_time before r =
+  let arrange, update, queues = r.terms in
+  change_ok before.plan.Plan.network before.claims before.plan.fabric r.dists arrange update queues r.mc
+let arranged before r (arrange, _, _) = arrange_ok before.plan.Plan.network before.plan.fabric r.dists arrange
+let updated before (_, update, _) = List.for_all (fun s -> Z.leq s update) before.plan.Plan.fabric.k_swap
+let queued before (arrange, update, queues) =
+  let k = before.plan.Plan.fabric in
+  List.for_all (queue_ok before.plan.network before.claims k (Z.add arrange update) queues)
+    (List.init (List.length k.k_swap) Fun.id)
+
+let has_backlogs before =
+  List.for_all Fun.id (List.mapi (fun p b -> b <> None || List.nth before.plan.Plan.fabric.k_of p = None
+    || not (used before.plan.network p)) before.claims.q_backlogs)
+
 let windows_fine before r =
   windows_ok before.plan.Plan.network before.claims r.during.plan.network r.during.claims r.mc r.stretches
 
@@ -74,7 +110,7 @@ let drain_accepted before r claim =
   drain_ok before.plan.Plan.network before.claims r.during.plan.network r.during.claims r.mc
     r.switch_of r.stretches r.busy r.from claim
 
-let make before during mc drain =
+let make before during mc terms drain =
   let n = during.plan.Plan.network in
   let needed p rows =
     let es = during.at.(p) in
@@ -88,8 +124,9 @@ let make before during mc drain =
     match Hints.busy n during.claims w p k (in_the_way n during.claims p k es) es with
     | Some z -> z | None -> no_stretch in
   let busy = List.mapi longest n.n_ports in
-  let r = { during; mc; drain; busy; stretches = List.mapi needed during.claims.q_rows; from = drained during busy mc;
-            switch_of = forwarding during; is_drained = false } in
+  let r = { during; mc; terms; dists = distances before.plan; drain; busy; stretches = List.mapi needed during.claims.q_rows; from = drained during busy mc;
+            switch_of = forwarding during; is_timed = false; is_drained = false } in
+  let r = { r with is_timed = in_time before r } in
   let by claim = accepted before r && drain_accepted before r claim in
   { r with is_drained = Option.fold ~none:false ~some:by drain }
 
@@ -104,4 +141,4 @@ let in_chapter r =
   let busy = List.map2 (fun switch z -> if switch = None then no_stretch else z) r.switch_of r.busy in
   let from = drained ~hosts:true r.during busy r.mc in
   let done_ = List.map2 (fun from z -> Z.add from (Z.max Z.zero z.y_longest)) from busy in
-  List.fold_left2 (fun m switch d -> if switch = None then m else Z.max m d) Z.zero r.during.plan.switch_of done_
+  List.fold_left2 (fun m switch d -> if switch = None then m else Z.max m d) Z.zero r.during.plan.fabric.k_of done_

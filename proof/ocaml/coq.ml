@@ -45,7 +45,7 @@ let definitions out letter of_type show names l =
      else listed (fun i -> letter ^ string_of_int i) (List.mapi (fun i _ -> i) l))
 
 let head = "From Coq Require Import ZArith List.\n\
-  From Tenuto Require Import Description Model Accepts Soundness Modes Raise Drain.\n\
+  From Tenuto Require Import Description Model Accepts Soundness Modes Raise Drain Spread.\n\
   Import ListNotations.\nOpen Scope Z_scope.\n\n"
 
 (* The description and the claims of a mode, or of a raise. *)
@@ -86,19 +86,31 @@ let print_raise out a (r : Change.t) =
   Printf.fprintf out "Module Raise_%d. %s\n" a (comment (Option.value plan.mode ~default:""));
   definitions_of out plan claims;
   let before = Printf.sprintf "Mode_%d.described Mode_%d.claimed_here" a a in
+  let arrange, update, queues = r.terms and k = plan.fabric in
   Printf.fprintf out "Definition mc : Z := %s.\nDefinition stretches : list (list stretch) := %s.\n\n"
     (number r.mc) (listed (listed stretch) r.stretches);
+  Printf.fprintf out "Definition switches_here : fabric := Fabric %s %s %s %s.\n\
+    Definition signals_take : list (list Z) := %s.\n\n"
+    (listed (optional natural) k.k_of) (listed (optional natural) k.k_behind) (listed number k.k_swap) (listed number k.k_purge)
+    (listed (listed number) r.dists);
+  let spreading = if r.is_timed then Printf.sprintf "spreads Mode_%d.described t r switches_here" a
+    else "(forall p s, r_switch r p = Some s -> r_swapped r s <= r_trigger r + units t mc)" in
+  let change = Printf.sprintf "signals_take %s %s %s" (number arrange) (number update) (number queues) in
+  if r.is_timed then Printf.fprintf out "Lemma change_accepted : change_ok %s switches_here %s mc = true.\n\
+    Proof. vm_cast_no_check (eq_refl true). Qed.\n\n" before change;
   Printf.fprintf out "Lemma accepted : raise_accepts %s described claimed_here mc stretches = true.\n\
     Proof. vm_cast_no_check (eq_refl true). Qed.\n\n\
     Theorem every_claim_holds : forall t r since done e,\n\
     \  follows Mode_%d.described (with_span t (Span since done (Some (r_trigger r)))) ->\n\
     \  valid described (with_span t (Span since done e)) -> raises (after described) t r ->\n\
-    \  (forall p s, r_switch r p = Some s -> r_swapped r s <= r_trigger r + units t mc) ->\n\
+    \  %s -> (forall p, done p < r_trigger r) ->\n\
     \  all_hold described claimed_here (with_span t (Span since done e)).\n\
     Proof.\n\
-    \  intros t r since done e Vb Vd R M.\n\
-    \  exact (raise_claims_hold %s described claimed_here t r mc since done e stretches Vb Vd R M accepted).\n\
-    Qed.\nPrint Assumptions every_claim_holds.\n\n" before a before;
+    \  intros t r since done e Vb Vd R S D. %s\n\
+    Qed.\nPrint Assumptions every_claim_holds.\n\n" before a spreading
+    (if r.is_timed then Printf.sprintf "exact (raise_holds %s described claimed_here t r switches_here since done e D Vb Vd R S\n\
+      \    %s mc stretches change_accepted accepted)." before change
+     else Printf.sprintf "exact (raise_claims_hold %s described claimed_here t r mc since done e stretches Vb Vd R S accepted)." before);
   (match r.drain with
    | Some claim when r.is_drained ->
      Printf.fprintf out "Definition longest_busy : list stretch := %s.\nDefinition of_mode_from : list Z := %s.\n\
@@ -107,17 +119,19 @@ let print_raise out a (r : Change.t) =
      Printf.fprintf out "Lemma drain_accepted : drain_ok %s described claimed_here mc switch_of stretches longest_busy\n\
        \  of_mode_from drain = true.\nProof. vm_cast_no_check (eq_refl true). Qed.\n\n\
        Lemma mode_after : after described = Mode_%d.described.\nProof. reflexivity. Qed.\n\n\
-       Theorem next_mode_holds : forall t r since done e, (forall p, done p <= r_trigger r) ->\n\
+       Theorem next_mode_holds : forall t r since done e, (forall p, done p < r_trigger r) ->\n\
        \  follows Mode_%d.described (with_span t (Span since done (Some (r_trigger r)))) ->\n\
        \  valid described (with_span t (Span since done e)) -> raises (after described) t r ->\n\
-       \  (forall p s, r_switch r p = Some s -> r_swapped r s <= r_trigger r + units t mc) ->\n\
-       \  (forall p, r_switch r p = nth p switch_of None) ->\n\
+       \  %s -> (forall p, r_switch r p = nth p switch_of None) ->\n\
        \  let t' := with_span t (drained_span t r (busy_at longest_busy) (from_at mc of_mode_from) e) in\n\
        \  inside t' (r_trigger r + units t drain) -> all_hold Mode_%d.described Mode_%d.claimed_here t'.\n\
        Proof.\n\
        \  intros t r since done e D Vb Vd R M S t' I. apply accepted_claims_hold; [|exact Mode_%d.accepted].\n\
-       \  rewrite <- mode_after. exact (raise_drained %s described claimed_here t r mc since done e D Vb Vd R M stretches longest_busy\n\
-       \    of_mode_from switch_of drain S accepted drain_accepted I).\n\
-       Qed.\nPrint Assumptions next_mode_holds.\n" before (a + 1) a (a + 1) (a + 1) (a + 1) before
+       \  rewrite <- mode_after. %s\n\
+       Qed.\nPrint Assumptions next_mode_holds.\n" before (a + 1) a spreading (a + 1) (a + 1) (a + 1)
+       (if r.is_timed then Printf.sprintf "exact (drain_holds %s described claimed_here t r switches_here since done e D Vb Vd R M\n\
+         \    %s mc stretches change_accepted accepted longest_busy of_mode_from switch_of drain S drain_accepted I)." before change
+        else Printf.sprintf "exact (raise_drained %s described claimed_here t r mc since done e\n\
+          \    (fun p => Z.lt_le_incl _ _ (D p)) Vb Vd R M stretches longest_busy of_mode_from switch_of drain S accepted drain_accepted I)." before)
    | _ -> ());
   Printf.fprintf out "End Raise_%d.\n\n" a

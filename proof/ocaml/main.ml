@@ -56,20 +56,24 @@ let claims_of ?(window = fun _ _ _ -> None) (plan : Plan.t) : Change.claimed =
          Option.bind hinted (fun b -> if a_signal_more p b then None else Some b)) bare.q_backlogs }
    |> fun claims -> { Change.plan; claims; at })
 
-(* The raises to the next level, each with its claims. *)
+(* The raises, each with its claims. One over several levels may also come in steps, which has no theorem. *)
 let raises_of json (steady : Change.claimed array) =
   let level m = Json.Int (Z.of_int m) in
-  List.filter_map (fun a ->
-      let key = Json.Object [ ("raise", Json.Object [ ("from", level a); ("to", level (a + 1)) ]) ] in
+  List.filter_map (fun (a, c) ->
+      let key = Json.Object [ ("raise", Json.Object [ ("from", level a); ("to", level c) ]) ] in
       match List.find_opt (fun r -> Json.field "change" r = key) (Json.list (Json.field "mode_changes" json)) with
       | None -> None
       | Some change ->
-        let plan = Plan.read (Plan.Raise (a, a + 1)) json in
+        let plan = Plan.read (Plan.Raise (a, c)) json in
         let mc = Json.int (Json.field "bound_ps" change) in
+        let term name = match List.find_opt (fun t -> Json.field "name" t = Json.Text name) (Json.list (Json.field "terms" change)) with
+          | Some t -> Json.int (Json.field "bound_ps" t) | None -> raise (Json.Wrong ("no term " ^ name)) in
+        let terms = (term "D_arrange", term "D_update", term "D_q") in
         let drain = match Json.field_or "drain_ps" Json.Null change with Json.Null -> None | d -> Some (Json.int d) in
         let during = claims_of ~window:(Change.window steady.(a) plan mc) plan in
-        Some (a, Change.make steady.(a) during mc drain))
-    (List.init (max 0 (Array.length steady - 1)) Fun.id)
+        Some ((a, c), Change.make steady.(a) during mc terms drain))
+    (List.concat (List.init (Array.length steady) (fun a ->
+        List.init (Array.length steady - a - 1) (fun more -> (a, a + 1 + more)))))
 
 type verdict = Proved of string | Checked of string | Refused of string
 
@@ -197,7 +201,7 @@ let less_one { Change.plan; claims = c; at } =
   !unexplained = 0
 
 (* The drain of a raise. *)
-let drain_less_one (steady : Change.claimed array) (a, (r : Change.t)) =
+let drain_less_one (steady : Change.claimed array) ((a, _), (r : Change.t)) =
   match r.drain with
   | Some claim when Change.drain_accepted steady.(a) r claim ->
     let accepted less = Change.drain_accepted steady.(a) r (Z.sub claim (Z.of_int less)) in
@@ -208,6 +212,24 @@ let drain_less_one (steady : Change.claimed array) (a, (r : Change.t)) =
     Printf.printf "%s, drain less 1 ps: %s\n" (Option.get r.during.plan.mode) slack;
     slack <> "accepted, no reason known"
   | _ -> true
+
+(* The terms of D_mc. The planner rounds what is queued up to a frame at every port, the proof at every switch. *)
+let change_less_one (steady : Change.claimed array) ((a, _), (r : Change.t)) =
+  let before = steady.(a) in
+  let k = before.plan.fabric in
+  let frame = List.fold_left Z.max Z.zero k.k_purge in
+  let a_port = Z.mul frame (Z.of_int (List.length k.k_of)) in
+  let arrange, update, queues = r.terms in
+  let show name accepted rounded claim =
+    let by less = accepted (Z.sub claim less) in
+    let slack = if not (by Z.one) then "refused"
+      else if not (by rounded) then "rounding" else "accepted, no reason known" in
+    Printf.printf "%s, %s less 1 ps: %s\n" (Option.get r.during.plan.mode) name slack;
+    slack <> "accepted, no reason known" in
+  (not r.is_timed) || List.for_all Fun.id [
+    show "D_arrange" (fun d -> Change.arranged before r (d, update, queues)) (Z.of_int 10) arrange;
+    show "D_update" (fun d -> Change.updated before (arrange, d, queues)) Z.one update;
+    show "D_q" (fun d -> Change.queued before (arrange, update, d)) a_port queues ]
 
 let read_file name =
   let ic = open_in_bin name in
@@ -224,29 +246,30 @@ let emit name =
   (* the first line says what is proved, so the head comes behind it *)
   List.iteri (fun m (c : Change.claimed) ->
       if m = 0 then print_string Coq.head; Coq.print stdout m c.plan c.claims) steady;
-  List.iter (fun (a, r) -> Coq.print_raise stdout a r) raises;
+  List.iter (fun ((a, c), r) -> if c = a + 1 then Coq.print_raise stdout a r) raises;
   0
 
-(* Rows of returns, and of raises by more than a level. *)
+(* Rows of returns. *)
 let beyond plan raises several =
   let level m = Json.Int (Z.of_int m) in
+  let of_way (a, c) = Json.Object [ ("raise", Json.Object [ ("from", level a); ("to", level c) ]) ] in
   let has_theorem r = match Json.field "mode" r with
     | Json.Object [ ("steady", _) ] -> true
-    | mode -> List.exists (fun (a, _) ->
-        mode = Json.Object [ ("raise", Json.Object [ ("from", level a); ("to", level (a + 1)) ]) ]) raises in
+    | mode -> List.exists (fun (way, _) -> mode = of_way way) raises in
+  let proves_change r = List.exists (fun (way, _) -> Json.field "change" r = of_way way) raises in
   if not several then []
   else
     let count what keep why =
       let rows = List.filter keep (Json.list (Json.field what plan)) in
       List.map (fun _ -> (what ^ " of modes", Checked why)) rows in
     let others r = not (has_theorem r) in
-    count "ports" others "a raise over several levels"
-    @ count "flows" others "a return, or a raise over several levels"
-    @ count "port_rows" others "a raise over several levels"
-    @ count "mode_changes" (fun _ -> true) "the spread of signals has theorems, its numbers are not checked"
+    count "ports" others "a return"
+    @ count "flows" others "a return"
+    @ count "port_rows" others "a return"
+    @ count "mode_changes" (fun r -> not (proves_change r)) "a return"
 
 (* The rows of a raise: those of ports, messages and buffers are of the theorem if the windows are. *)
-let raise_rows (steady : Change.claimed array) (a, (r : Change.t)) =
+let raise_rows (steady : Change.claimed array) ((a, c_level), (r : Change.t)) =
   let { Change.plan; claims = c; at } = r.during in
   (* Where a raise has no bound, its rows are not of the theorem. *)
   let unbounded = function (what, Refused "no claim") -> (what, Checked "no bound is claimed") | row -> row in
@@ -260,7 +283,7 @@ let raise_rows (steady : Change.claimed array) (a, (r : Change.t)) =
     else if not (Change.bounded r) then Some "a port has no bound" else None in
   let name = Option.get plan.mode in
   let named (what, v) = (name ^ ": " ^ what, match v, why with
-      | Proved by, None -> Proved (by ^ " by raise_claims_hold, with D_mc as claimed")
+      | Proved by, None -> Proved (by ^ (if r.is_timed then " by raise_holds" else " by raise_claims_hold, with D_mc as claimed"))
       | Proved _, Some why -> Checked why
       | v, _ -> v) in
   let drain = match r.drain with
@@ -270,10 +293,23 @@ let raise_rows (steady : Change.claimed array) (a, (r : Change.t)) =
       [ (what,
          match why with
          | Some why -> Checked why
-         | None when Change.drain_accepted steady.(a) r claim -> Proved "raise_drained, with D_mc as claimed"
+         | None when Change.drain_accepted steady.(a) r claim -> Proved (if r.is_timed then "drain_holds" else "raise_drained, with D_mc as claimed")
          | None when List.exists (fun p -> Z.gt p.p_other Z.zero) plan.network.n_ports -> Checked "with other traffic"
          | None -> Refused "not drained by then") ] in
-  List.map named (rows @ later) @ drain
+  let arrange, update, queues = r.terms in
+  let change = Printf.sprintf "%s, D_mc: %s ps" name (Z.to_string r.mc) in
+  let change = (change,
+    if r.is_timed && fine then Proved "change_in_time"
+    else if not (Change.arranged steady.(a) r r.terms) then Refused (Printf.sprintf "D_arrange: more than %s ps" (Z.to_string arrange))
+    else if not (Change.updated steady.(a) r.terms) then Refused (Printf.sprintf "D_update: more than %s ps" (Z.to_string update))
+    else if not fine then Checked "a claim before it is refused"
+    else if not (Change.has_backlogs steady.(a)) then Checked "a backlog has no theorem"
+    else if not (Change.queued steady.(a) r.terms) then Checked (Printf.sprintf "D_q: more than %s ps of frames can be queued, the plan counts the mode before" (Z.to_string queues))
+    else Refused "less than its terms") in
+  let at_once = function
+    | what, Proved by when c_level > a + 1 -> (what, Checked ("in steps; at once: " ^ by))
+    | row -> row in
+  List.map at_once (change :: List.map named (rows @ later) @ drain)
 
 let run quiet less timed name =
   let started = Sys.time () in
@@ -281,13 +317,13 @@ let run quiet less timed name =
   let hinted = Sys.time () in
   let modes = Array.of_list steady in
   let accepted (c : Change.claimed) = accepts c.plan.network c.claims in
-  let verdict = List.for_all accepted steady && List.for_all (fun (a, r) -> not (Change.bounded r) || Change.accepted modes.(a) r) raises in
+  let verdict = List.for_all accepted steady && List.for_all (fun ((a, _), r) -> not (Change.bounded r) || Change.accepted modes.(a) r) raises in
   let checked = Sys.time () in
   let described = List.for_all (fun (c : Change.claimed) -> wf c.plan.network c.claims)
       (steady @ List.map (fun (_, r) -> r.Change.during) raises) in
   let of_raises = List.map (raise_rows modes) raises in
-  let rec is_drained m = m = 0 || is_drained (m - 1) && List.exists (fun (a, (r : Change.t)) ->
-      a = m - 1 && r.is_drained && after r.during.plan.network = modes.(m).plan.network) raises in
+  let rec is_drained m = m = 0 || is_drained (m - 1) && List.exists (fun (way, (r : Change.t)) ->
+      way = (m - 1, m) && r.is_drained && after r.during.plan.network = modes.(m).plan.network) raises in
   let of_plan m { Change.plan; claims = c; at } =
     let rows = port_rows plan c at in
     let ports_fine = described && List.for_all (fun (_, v) -> match v with Refused _ -> false | _ -> true) rows in
@@ -313,7 +349,7 @@ let run quiet less timed name =
   if timed then Printf.printf "reading and hints %.0f ms, accepts %.0f ms\n"
       ((hinted -. started) *. 1e3) ((checked -. hinted) *. 1e3);
   let all_claims = steady @ List.map (fun (_, r) -> r.Change.during) raises in
-  let explained = not less || List.for_all Fun.id (List.map less_one all_claims @ List.map (drain_less_one modes) raises) in
+  let explained = not less || List.for_all Fun.id (List.map less_one all_claims @ List.map (change_less_one modes) raises @ List.map (drain_less_one modes) raises) in
   if refused > 0 || not described || not explained then 1 else 0
 
 (* Whether the frames of a run are a trace of the network, in its first mode. *)

@@ -19,7 +19,7 @@ type t = {
   network : network;
   streams : stream list;
   ports : (string * string) array;                  (* label, and the node *)
-  switch_of : int option list;                      (* the switch of a port, by its number *)
+  fabric : fabric;                                  (* the switches, by their numbers *)
   rows : (int * Z.t * Z.t) list;                    (* port, class, delay *)
   bounds : (string * string option * string, Z.t option) Hashtbl.t;   (* flow, copy, target *)
   row_bounds : (string * string * Z.t option * int * string) list;
@@ -88,6 +88,13 @@ let signal_delay port flow =
   let up a b = Z.div (Z.add a (Z.pred b)) b in
   (* a part in a thousand more, for what may come while they wait *)
   Z.add (up (Z.mul bits (Z.of_string "1001000000000")) rate) port.p_tick
+
+(* Which switch a port belongs to, which is behind its line, and how long switches take to swap and purge. *)
+let fabric_of ports numbers switches profile =
+  let number (node : string) : int option = Hashtbl.find_opt numbers node in
+  let time what s = Z.mul (int (field what (Option.get (profile (text (field "name" s)))))) thousand in
+  { k_of = List.map (fun (here, _) -> number here) ports; k_behind = List.map (fun (_, there) -> number there) ports;
+    k_swap = List.map (time "swap_ns_max") switches; k_purge = List.map (time "purge_frame_ns_max") switches }
 
 let modes plan = List.map text (list (field "modes" (field "network" plan)))
 
@@ -245,4 +252,4 @@ let read state (plan : Json.t) : t =
     | Steady m -> List.nth (modes plan) m
     | Raise (a, c) -> List.nth (modes plan) a ^ ">" ^ List.nth (modes plan) c in
   { mode = if several then Some named else None; network; streams; ports = Array.of_list (List.rev !labels);
-    switch_of = List.rev_map (fun (_, node) -> Hashtbl.find_opt numbers node) !labels; rows; bounds; row_bounds; backlogs }
+    fabric = fabric_of (List.rev !nodes) numbers (list (field "switches" net)) profile; rows; bounds; row_bounds; backlogs }

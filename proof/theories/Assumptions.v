@@ -1,5 +1,5 @@
 (** What the theorems rest on: nothing. *)
-From Tenuto Require Import Soundness Short Modes Raise Drain Monitor Check Examples Wrong.
+From Tenuto Require Import Soundness Short Modes Raise Drain Spread Monitor Check Examples Wrong.
 Print Assumptions accepted_claims_hold.
 Print Assumptions port_delays.
 Print Assumptions target_delays.
@@ -30,7 +30,10 @@ Print Assumptions forwarded_after_the_swap.
 Print Assumptions swapped_for_drained.
 Print Assumptions guide_times.
 Print Assumptions start_mode.
-Print Assumptions all_swapped.
+Print Assumptions change_in_time.
+Print Assumptions raise_holds.
+Print Assumptions drain_holds.
+Print Assumptions TwoModes.swapped_in_time.
 Print Assumptions drained_is_of_the_mode.
 Print Assumptions TwoModes.low_holds.
 Print Assumptions TwoModes.high_is_valid.
@@ -48,3 +51,7 @@ Print Assumptions raise_drained.
 Print Assumptions TwoModes.rising_holds.
 Print Assumptions window_without_busy_period.
 Print Assumptions forgotten_leaving.
+Print Assumptions forgotten_purge.
+Print Assumptions forgotten_frame_before_a_signal.
+Print Assumptions queued_in_the_mode_before.
+Print Assumptions told_after_the_swap_is_later.

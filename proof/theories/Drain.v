@@ -8,7 +8,7 @@ Open Scope Z_scope.
 (** ** The same trace, in the description of the mode raised to *)
 
 Lemma raises_span n t r s : raises n t r -> raises n (with_span t s) r.
-Proof. intros [A B C D E]. now constructor. Qed.
+Proof. intros [A B]. now constructor. Qed.
 
 Lemma frames_after n t s : frames_are_real n t -> frames_are_real (after n) (with_span t s).
 Proof.

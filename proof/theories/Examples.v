@@ -2,7 +2,7 @@
     a circle of ports, and a network with all that the model has. A line of 10^12 bit/s sends a bit
     in a picosecond, so sizes are times. *)
 From Coq Require Import ZArith List Bool Lia.
-From Tenuto Require Import Sums Description Model Contract Check Accepts Ways Soundness Modes Raise Drain.
+From Tenuto Require Import Sums Description Model Contract Check Accepts Ways Soundness Modes Raise Drain Spread.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -113,27 +113,32 @@ Lemma holds : all_hold net claims_ trace_.
 Proof. apply accepted_claims_hold; [apply is_valid | apply is_accepted]. Qed.
 End Everything.
 
-(** ** Two modes: a host turns to its higher contract, a monitor raises, another flow ends *)
+(** ** Two modes: a host turns to its higher contract, a monitor raises, a signal crosses a trunk, two
+    switches swap and purge, another flow ends *)
 Module TwoModes.
-(* flow 0 has a higher contract than that of LO: a message in 2000 for one in 10,000; flow 1 is of LO *)
+(* flow 0 has a higher contract than that of LO: a message in 2000 for one in 10,000; flow 1 is of LO; signals at both trunks *)
 Definition places_ : list place := [Place 0 None; Place 1 (Some 0%nat); Place 2 (Some 1%nat)].
-Definition stays (m : option monitor) : flow := FlowIn 0 (Contract 1000 1000 2000 0) None m true places_ [2%nat].
-Definition ends (a : bool) : flow := FlowIn 1 (Contract 500 500 10000 0) None None a places_ [2%nat].
-Definition low : network := Network [wire; wire; wire] [stays (Some (Monitor 1000 9000 1000 0)); ends true] 0 64 12304.
-Definition leaves_ : flow := FlowOfRaise 1 (Contract 500 500 10000 0) None None true true places_ [2%nat].
-Definition rising : network := Network [wire; wire; wire] [stays None; leaves_] 0 64 12304.
-Definition high : network := Network [wire; wire; wire] [stays None; ends false] 0 64 12304.
+Definition signals (p : nat) : flow := Flow 0 (Contract 100 100 1000000 0) None [Place p None] [].
+Definition stays (m : option monitor) : flow := FlowIn 1 (Contract 1000 1000 2000 0) None m true places_ [2%nat].
+Definition ends (a : bool) : flow := FlowIn 2 (Contract 500 500 10000 0) None None a places_ [2%nat].
+Definition net (fs : list flow) : network := Network [wire; wire; wire; wire] (fs ++ [signals 1; signals 3]) 0 64 12304.
+Definition low : network := net [stays (Some (Monitor 1000 9000 1000 0)); ends true].
+Definition leaves_ : flow := FlowOfRaise 2 (Contract 500 500 10000 0) None None true true places_ [2%nat].
+Definition rising : network := net [stays None; leaves_].
+Definition high : network := net [stays None; ends false].
 Lemma high_after : after rising = high.
 Proof. reflexivity. Qed.
 
-Definition f (k : Z) (release : Z) : frame := Frame (Z.to_nat k) 0 0 k 1000 release release true.
-Definition g (k : Z) : frame := Frame (Z.to_nat (10 + k)) 1 1 k 500 (10000 * k) (10000 * k) true.
+Definition f (k : Z) (release : Z) : frame := Frame (Z.to_nat k) 0 1 k 1000 release release true.
+Definition g (k : Z) : frame := Frame (Z.to_nat (10 + k)) 1 2 k 500 (10000 * k) (10000 * k) true.
+Definition signal : frame := Frame 20 2 0 0 100 3000 3000 true.
 (* the second message is 7000 too early for LO: the monitor sees it at 3000 *)
-Definition frames_ := [f 0 0; f 1 2000; f 2 12000; f 3 14000; f 4 26000; g 0; g 1].
+Definition frames_ := [f 0 0; f 1 2000; f 2 12000; f 3 14000; f 4 26000; g 0; g 1; signal].
 Definition way (h : frame) (a b c : Z) : list visit :=
   [hop h 0 0 (f_release h) a; hop h 1 1 (a + f_size h) b; hop h 2 2 (b + f_size h) c].
 Definition kept_ : list visit := way (f 0 0) 0 1000 2000 ++ way (f 1 2000) 2000 3000 4000 ++
-  way (f 2 12000) 12000 13000 14000 ++ way (f 3 14000) 14000 15000 16000 ++ way (f 4 26000) 26000 27000 28000 ++ way (g 0) 1000 2000 3000.
+  way (f 2 12000) 12000 13000 14000 ++ way (f 3 14000) 14000 15000 16000 ++ way (f 4 26000) 26000 27000 28000 ++
+  way (g 0) 1000 2000 3000 ++ [hop signal 0 1 3000 4000].
 
 (* as it went on in HI: what the second message of flow 1 meets at the first switch is a drop *)
 Definition raised (s : span) : trace := TraceIn 1 frames_ (hop (g 1) 0 0 10000 10000 :: kept_) [] nobody s.
@@ -142,47 +147,60 @@ Definition in_low : trace :=
   TraceIn 1 frames_ (way (g 1) 10000 10500 11000 ++ kept_) [] nobody (until 3000).
 
 Definition low_claims : claims := Claims 1000000
-  [ [Row 0 1500 far; Row 1 3000 far]; [Row 0 1900 far; Row 1 2600 far]; [Row 0 2200 far; Row 1 3000 far] ]
-  [ [Some 5600]; [Some 8600] ] [].
+  [ [Row 1 1500 far; Row 2 3000 far]; [Row 0 1200 far; Row 1 2000 far; Row 2 3000 far]; [Row 1 2300 far; Row 2 3400 far];
+    [Row 0 200 far] ]
+  [ [Some 5800]; [Some 9400]; []; [] ] [ None; Some (Backlog 3000 far); Some (Backlog 3300 far); Some (Backlog 300 far) ].
 Definition high_claims : claims := Claims 1000000
-  [ [Row 0 1500 far; Row 1 3000 far]; [Row 0 1750 far]; [Row 0 2700 far] ] [ [Some 5950]; [] ] [].
+  [ [Row 1 1500 far; Row 2 3000 far]; [Row 0 1200 far; Row 1 2000 far]; [Row 1 3000 far]; [Row 0 200 far] ] [ [Some 6500]; [] ] [].
 
 Lemma low_holds : all_hold low low_claims in_low.
 Proof.
   apply accepted_claims_hold; [apply checked_trace_is_valid|]; vm_compute; reflexivity.
 Qed.
 
-Definition raise_ : raise := Raise (fun p => match p with 1%nat => Some 0%nat | 2%nat => Some 1%nat | _ => None end)
-  [Trunk 0 1 500] 100 3000 0 0 (fun s => match s with 0%nat => 3000 | _ => 3500 end)
-  (fun s => match s with 0%nat => 3100 | _ => 3600 end).
 Definition real : trace := raised always.
-Lemma signals_spread : raises high real raise_.
+Definition raise_ : raise := Raise (fun p => match p with 1%nat => Some 0%nat | 2%nat => Some 1%nat | _ => None end)
+  3000 0 (fun s => match s with 0%nat => 3000 | _ => 4100 end) (fun s => match s with 0%nat => 3040 | _ => 4140 end).
+Lemma is_raise : raises high real raise_.
 Proof.
   constructor.
-  - vm_compute. discriminate.
-  - intros k [<-|[]]. vm_compute. discriminate.
-  - intros [|[|s]]; vm_compute; discriminate.
   - intros v s Hv. each_visit Hv; cbn; intros E; inversion E; subst; vm_compute; auto; intros X; now destruct X.
   - intros v Hv. each_visit Hv; cbn; intros E; try discriminate; reflexivity.
 Qed.
 
-Lemma swapped_in_time : forall s, (s < 2)%nat -> r_swapped raise_ s <= 3000 + units real 600.
+(* where a switch turns, one frame is queued, and takes 20; a signal is there too *)
+Definition fabric_ : fabric := Fabric [None; Some 0%nat; Some 1%nat; Some 1%nat] [Some 0%nat; Some 1%nat; None; Some 0%nat] [20; 20] [20; 20].
+Lemma signals_spread : spreads low real raise_ fabric_.
 Proof.
-  intros s Hs. apply (all_swapped high real raise_ [0; 500] 500 signals_spread); [reflexivity|reflexivity| |exact Hs].
-  intros [|[|x]]; cbn; intros; lia.
+  constructor.
+  - intros [|[|[|p]]] s E; inversion E; reflexivity.
+  - split; [cbn; lia|]. vm_compute. discriminate.
+  - intros [|s]; vm_compute; discriminate.
+  - intros p a b Ea Eb. destruct p as [|[|[|[|p]]]]; cbn in Ea, Eb; try discriminate; inversion Ea; inversion Eb; subst.
+    + right. exists (hop signal 0 1 3000 4000). split; [cbn; tauto|]. repeat split; vm_compute; discriminate.
+    + left. vm_compute. discriminate.
+    + destruct p; discriminate.
+  - intros [|[|s]] Hs; [| |cbn in Hs; lia].
+    + exists 3000. repeat split; vm_compute; discriminate.
+    + exists 4100. repeat split; vm_compute; discriminate.
 Qed.
 
-(* The raise: until all have swapped flow 1 may bring what it brings in 3600. *)
+(* D_arrange 1100, D_update 20, D_q 1800 at least: 90 frames of 64 bit; more is claimed *)
+Definition dists : list (list Z) := [[0; 1100]; [200; 0]].
+Lemma change_is_accepted : change_ok low low_claims fabric_ dists 1100 20 4000 5120 = true.
+Proof. vm_compute. reflexivity. Qed.
+
+(* The raise: until all have swapped flow 1 may bring what it brings in the window. *)
 Definition rising_claims : claims := Claims 1000000
-  [ [Row 0 1500 far; Row 1 3000 far]; [Row 0 2250 far; RowOfRaise 1 5200 (Some 3600) far];
-    [Row 0 3375 far; RowOfRaise 1 8000 (Some 3600) far] ]
-  [ [Some 7125]; [] ] [None; Some (BacklogOfRaise 3600 (Some 3600) far); None].
+  [ [Row 1 1500 far; Row 2 3000 far]; [Row 0 1200 far; Row 1 2400 far; RowOfRaise 2 6000 (Some 9200) far];
+    [Row 1 3600 far; RowOfRaise 2 9000 (Some 9200) far]; [Row 0 200 far] ]
+  [ [Some 7600]; []; []; [] ] [None; Some (BacklogOfRaise 4000 (Some 9200) far); None; None].
 Definition stretches : list (list stretch) :=
-  [ []; [Stretch 3000 None (after_ 3000)]; [Stretch 3000 None (after_ 3000)] ].
+  [ []; [Stretch 4000 None (after_ 4000)]; [Stretch 4000 None (after_ 4000)]; [] ].
 Definition busy_ : list stretch :=
-  [ no_stretch; Stretch 5200 (Some 3600) (after_ 5200); Stretch 8000 (Some 3600) (after_ 8000) ].
-Definition from : list Z := [0; 600; 11000].
-Definition switch_of : list (option nat) := [None; Some 0%nat; Some 1%nat].
+  [ no_stretch; Stretch 6000 (Some 9200) (after_ 6000); Stretch 10000 (Some 9200) (after_ 10000); no_stretch ].
+Definition from : list Z := [0; 5120; 17120; 0].
+Definition switch_of : list (option nat) := [None; Some 0%nat; Some 1%nat; None].
 
 Lemma low_is_followed : follows low (with_span real (always_until (Some 3000))).
 Proof. apply checked_trace_follows. vm_compute. reflexivity. Qed.
@@ -190,29 +208,34 @@ Proof. apply checked_trace_follows. vm_compute. reflexivity. Qed.
 Lemma rising_is_valid : valid rising (with_span real (always_until None)).
 Proof. apply checked_trace_is_valid. vm_compute. reflexivity. Qed.
 
-Lemma all_swap p s : r_switch raise_ p = Some s -> r_swapped raise_ s <= r_trigger raise_ + units real 600.
-Proof. destruct p as [|[|[|p]]]; intros E; inversion E; apply swapped_in_time; auto. Qed.
-
-Lemma rising_is_accepted : raise_accepts low low_claims rising rising_claims 600 stretches = true.
+Lemma rising_is_accepted : raise_accepts low low_claims rising rising_claims 5120 stretches = true.
 Proof. vm_compute. reflexivity. Qed.
 
-(** All rows of the raise. *)
-Lemma rising_holds : all_hold rising rising_claims (with_span real (always_until None)).
+Lemma starts_drained (p : nat) : -1 < r_trigger raise_.
+Proof. reflexivity. Qed.
+
+(** D_mc, and with it all rows of the raise. *)
+Lemma swapped_in_time p s : r_switch raise_ p = Some s -> r_swapped raise_ s <= r_trigger raise_ + units real 5120.
 Proof.
-  apply (raise_claims_hold low low_claims rising rising_claims real raise_ 600 _ _ None stretches low_is_followed
-    rising_is_valid signals_spread all_swap rising_is_accepted).
+  apply (raise_in_time low low_claims rising rising_claims real raise_ fabric_ (fun _ => -1) (fun _ => -1) starts_drained
+    low_is_followed signals_spread dists 1100 20 4000 5120 stretches change_is_accepted rising_is_accepted).
 Qed.
 
-Definition in_high : trace := with_span real (drained_span real raise_ (busy_at busy_) (from_at 600 from) None).
+Lemma rising_holds : all_hold rising rising_claims (with_span real (always_until None)).
+Proof.
+  apply (raise_holds low low_claims rising rising_claims real raise_ fabric_ _ _ None starts_drained low_is_followed
+    rising_is_valid is_raise signals_spread dists 1100 20 4000 5120 stretches change_is_accepted rising_is_accepted).
+Qed.
+
+Definition in_high : trace := with_span real (drained_span real raise_ (busy_at busy_) (from_at 5120 from) None).
 
 (** All hypotheses of the drain together, and then the rows of HI. *)
 Lemma high_is_valid : valid high in_high.
 Proof.
-  rewrite <- high_after. apply (raise_drained low low_claims rising rising_claims real raise_ 600 (fun _ => -1) (fun _ => -1) None
-    ltac:(intros p; vm_compute; discriminate) low_is_followed
-    rising_is_valid signals_spread all_swap stretches busy_ from switch_of 19000).
-  - intros [|[|[|[|p]]]]; reflexivity.
-  - exact rising_is_accepted.
+  rewrite <- high_after. apply (drain_holds low low_claims rising rising_claims real raise_ fabric_ (fun _ => -1) (fun _ => -1) None
+    starts_drained low_is_followed rising_is_valid is_raise signals_spread dists 1100 20 4000 5120 stretches
+    change_is_accepted rising_is_accepted busy_ from switch_of 27120).
+  - intros [|[|[|[|p]]]]; try reflexivity. cbn. now destruct p.
   - vm_compute. reflexivity.
   - reflexivity.
 Qed.
@@ -260,7 +283,7 @@ Proof.
     + intros f Hf. cbn in Hf. repeat destruct Hf as [<-|Hf]; try contradiction; cbn; lia.
     + apply (visits_at_nodup net trace_ is_valid).
     + intros w w' Hw Hw'. vm_compute in Hw, Hw'. repeat destruct Hw as [<-|Hw]; try contradiction;
-        repeat destruct Hw' as [<-|Hw']; try contradiction; cbn; intros E; try discriminate; reflexivity.
+        repeat destruct Hw' as [<-|Hw']; try contradiction; cbn; intros _ _ E; try discriminate; reflexivity.
   - constructor; repeat split; vm_compute; first [reflexivity|discriminate].
 Qed.
 End Signals.

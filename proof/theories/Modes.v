@@ -43,7 +43,8 @@ Record signals_at (n : network) (t : trace) (i p : nat) (s burst rate : Z) : Pro
   below_at_most : p_below (port_at n p) <= s;
   frames_positive : forall f, In f (t_frames t) -> 0 < f_size f;
   visits_apart : NoDup (visits_at t p);
-  once_each : forall w w', In w (visits_at t p) -> In w' (visits_at t p) -> v_frame w = v_frame w' -> w = w'
+  once_each : forall w w', In w (visits_at t p) -> In w' (visits_at t p) -> class w = 0 -> class w' = 0 ->
+    v_frame w = v_frame w' -> w = w'
 }.
 
 (** A port that is fast enough for the signals, and sends s and their burst in d. *)
@@ -78,7 +79,8 @@ Proof.
       destruct E as [[E0 E1] E2]. destruct (Cl w Hw) as [_ C]. destruct (C E0) as [Fw [Iw Aw]].
       exists (v_frame w). repeat split; auto; [|unfold size; lia].
       apply released_in_spec. split; [exact Fw|lia].
-    - intros w w' g Hw Hw' _ _ E E'. apply On; auto. congruence. }
+    - intros w w' g Hw Hw' C C' E E'. unfold came in C, C'. rewrite !andb_true_iff, Z.eqb_eq in C, C'.
+      apply On; [auto|auto|tauto|tauto|congruence]. }
   specialize (K u (v_arrival v) (proj2 Hu)). assert (0 < full t) by (unfold full, ps_per_s; lia).
   set (x := sumif size _ _) in *. set (y := sumif f_size _ _) in *. set (R := p_rate_min _) in *.
   assert (full t * x <= full t * y) by (apply Z.mul_le_mono_nonneg_l; lia).
@@ -100,17 +102,25 @@ Qed.
 
 (** ** A raise: signals spread, switches swap *)
 
-(** A line between two switches, in one direction: a signal that a switch sends when it knows of the
-    raise is known behind the line so much later at most. *)
-Record trunk := Trunk { k_from : nat; k_to : nat; k_delay : Z }.
+(** The switches, by number: a part of the description. *)
+Record fabric := Fabric {
+  k_of : list (option nat);       (* of a port: its switch; none for a host's *)
+  k_behind : list (option nat);   (* of a port: the switch behind its line; none for a host *)
+  k_swap : list Z;                (* of a switch: to go by other tables *)
+  k_purge : list Z                (* and to drop or move one frame that is queued *)
+}.
+
+Definition switch_at (k : fabric) (s p : nat) : bool :=
+  match nth p (k_of k) None with Some s' => Nat.eqb s s' | None => false end.
+Definition ports_of (n : network) (k : fabric) (s : nat) : list nat :=
+  filter (switch_at k s) (seq 0 (length (n_ports n))).
+Definition latency_of (n : network) (k : fabric) (s : nat) : Z :=
+  fold_right (fun p l => Z.max (p_latency_max (port_at n p)) l) 0 (ports_of n k s).
 
 Record raise := Raise {
-  r_switch : nat -> option nat;   (* the switch of a port; none for a host's, nor for one that sends signals only *)
-  r_trunks : list trunk;
-  r_update : Z;                   (* a swap and a purge take so long at most *)
+  r_switch : nat -> option nat;   (* the switch of a port; none for a host's, nor where only signals are sent *)
   r_trigger : Z;                  (* the last bit of the frame that is too much comes to its first switch *)
   r_starter : nat;
-  r_notices : Z;                  (* the starter has seen it so much later *)
   r_knows : nat -> Z;             (* when a switch knows of the raise *)
   r_swapped : nat -> Z            (* from here on it goes by the tables of the mode *)
 }.
@@ -119,10 +129,6 @@ Section Raise.
 Variables (n : network) (t : trace) (r : raise).
 
 Record raises : Prop := {
-  starts : r_knows r (r_starter r) <= r_trigger r + units t (r_notices r);
-  (* [signals]: at least one copy of every signal comes, in time *)
-  floods : forall k, In k (r_trunks r) -> r_knows r (k_to k) <= r_knows r (k_from k) + units t (k_delay k);
-  swaps : forall s, r_swapped r s <= r_knows r s + units t (r_update r);
   (* after its swap a switch commits no frame that has no place in the mode *)
   no_late_commit : forall v s, In v (t_visits t) -> r_switch r (v_port v) = Some s ->
     r_swapped r s <= v_choice v -> f_admitted (flow_at n (flow_of v)) = true;
@@ -131,42 +137,29 @@ Record raises : Prop := {
     parent_of n (flow_of v) (v_place v) = None
 }.
 
-(** D_arrange: distances from the starter, each by a trunk from a switch that is nearer. *)
-Definition distance (dist : list Z) (s : nat) : Z := nth s dist 0.
-Definition arranged (dist : list Z) : bool :=
-  (r_notices r <=? distance dist (r_starter r)) &&
-  forallb (fun s => (0 <=? distance dist s) && (Nat.eqb s (r_starter r) ||
-      existsb (fun k => Nat.eqb (k_to k) s && (k_from k <? length dist)%nat && (0 <? k_delay k) &&
-                 (distance dist (k_from k) + k_delay k <=? distance dist s)) (r_trunks r)))
-    (seq 0 (length dist)).
+(** How it spreads. Signals are what has class 0, with a queue of their own. Other frames of the
+    switch's ports that are queued when it turns are dropped or moved one by one. *)
+Definition queued (k : fabric) (s : nat) (y : Z) (v : visit) : bool :=
+  negb (class v =? 0) && switch_at k s (v_port v) && (v_arrival v <=? y) && (y <? v_end v).
 
-Lemma all_know dist : raises -> 0 < t_unit t -> arranged dist = true ->
-  forall s, (s < length dist)%nat -> r_knows r s <= r_trigger r + units t (distance dist s).
-Proof.
-  intros R U A. unfold arranged in A. apply andb_true_iff in A. destruct A as [A0 A].
-  apply Z.leb_le in A0. rewrite forallb_forall in A.
-  enough (B : forall d s, (s < length dist)%nat -> (Z.to_nat (distance dist s) <= d)%nat ->
-            r_knows r s <= r_trigger r + units t (distance dist s)) by (intros s Hs; now apply (B _ s Hs (Nat.le_refl _))).
-  induction d as [|d IH]; intros s Hs Hd; specialize (A s ltac:(apply in_seq; lia)) as As;
-    apply andb_true_iff in As; destruct As as [As0 As]; apply Z.leb_le in As0; apply orb_true_iff in As;
-    destruct As as [As|As];
-    try (apply Nat.eqb_eq in As; subst s; pose proof (starts R); unfold units in *; nia);
-    apply existsb_exists in As; destruct As as [k [Hk As]];
-    rewrite !andb_true_iff, Nat.eqb_eq, Nat.ltb_lt, Z.ltb_lt, Z.leb_le in As; destruct As as [[[Ks Kl] Kd] Ka];
-    pose proof (A (k_from k) ltac:(apply in_seq; lia)) as Af; apply andb_true_iff in Af;
-    destruct Af as [Af _]; apply Z.leb_le in Af; [lia|].
-  pose proof (floods R k Hk) as F. rewrite Ks in F. specialize (IH (k_from k) Kl ltac:(lia)).
-  unfold units in *. nia.
-Qed.
-
-(** D_mc: from the trigger until every switch has swapped. *)
-Theorem all_swapped dist arrange : raises -> 0 < t_unit t -> arranged dist = true ->
-  (forall s, (s < length dist)%nat -> distance dist s <= arrange) ->
-  forall s, (s < length dist)%nat -> r_swapped r s <= r_trigger r + units t (arrange + r_update r).
-Proof.
-  intros R U A M s Hs. pose proof (all_know dist R U A s Hs). pose proof (swaps R s).
-  specialize (M s Hs). unfold units in *. nia.
-Qed.
+Record spreads (k : fabric) : Prop := {
+  raised_switch : forall p s, r_switch r p = Some s -> nth p (k_of k) None = Some s;
+  (* [latency]: the starter has seen the frame *)
+  starts : (r_starter r < length (k_swap k))%nat /\
+    r_knows r (r_starter r) <= r_trigger r + units t (latency_of n k (r_starter r));
+  no_sooner : forall s, r_trigger r <= r_knows r s;
+  (* [signals]: a switch that knows sends a signal on every trunk, and at least one copy of it comes;
+     or the other knew before *)
+  heard : forall p a b, nth p (k_of k) None = Some a -> nth p (k_behind k) None = Some b ->
+    r_knows r b <= r_knows r a \/
+    exists v, In v (t_visits t) /\ v_port v = p /\ class v = 0 /\ v_arrival v <= r_knows r a /\
+      r_knows r b <= received n t v + units t (latency_of n k b);
+  (* [model]: swap and purge take no longer than the profile says *)
+  swaps : forall s, (s < length (k_swap k))%nat -> exists y,
+    r_knows r s <= y <= r_knows r s + units t (nth s (k_swap k) 0) /\
+    r_swapped r s <= r_knows r s + units t (nth s (k_swap k) 0 +
+      nth s (k_purge k) 0 * sumif (fun _ => 1) (queued k s y) (t_visits t))
+}.
 
 (** ** The drain *)
 

@@ -135,9 +135,22 @@ Definition all_hold : Prop :=
 Definition buffers_hold : Prop := forall p b, nth_error (q_backlogs c) p = Some (Some b) ->
   forall y, s_done (t_span t) p <= y -> inside t y -> buffer_window n c t p b y.
 
+Lemma backlog_accepted p b : rows_ok n c = true -> (p < length (n_ports n))%nat ->
+  nth_error (q_backlogs c) p = Some (Some b) -> backlog_ok n c (entries n c) p b = true.
+Proof.
+  intros A Hp E. unfold rows_ok in A. cbn zeta in A. rewrite !andb_true_iff in A. destruct A as [_ B].
+  unfold backlogs_ok in B. rewrite forallb_forall in B.
+  assert (I : In (p, Some b) (combine (seq 0 (length (n_ports n))) (q_backlogs c))).
+  { assert (Lp : (p < length (q_backlogs c))%nat) by (apply nth_error_Some; congruence).
+    assert (Q : nth p (combine (seq 0 (length (n_ports n))) (q_backlogs c)) (0%nat, None) = (p, Some b)).
+    { rewrite nth_combine by (rewrite ?seq_length; lia). rewrite seq_nth by exact Hp. f_equal. now apply nth_error_nth. }
+    rewrite <- Q. apply nth_In. rewrite combine_length, seq_length. lia. }
+  exact (B _ I).
+Qed.
+
 Theorem accepted_rows_hold : rows_ok n c = true -> nothing_lost n t -> buffers_hold -> all_hold.
 Proof.
-  intros A Lost Bu. unfold rows_ok in A. cbn zeta in A. rewrite !andb_true_iff in A.
+  intros A Lost Bu. pose proof A as Rows. unfold rows_ok in A. cbn zeta in A. rewrite !andb_true_iff in A.
   destruct A as [[A T] B]. split; [now apply port_delays|split].
   - intros i j x claim Hi Bi E. apply (target_delays A Lost i x claim Hi Bi).
     rewrite forallb_forall in T. apply nth_error_In in E.
@@ -150,14 +163,7 @@ Proof.
       specialize (T _ I). cbn [fst snd] in T. unfold targets_ok in T. rewrite forallb_forall in T.
       exact (T _ E).
     + rewrite (nth_overflow (q_targets c)) in E by exact G. destruct (f_targets _); destruct E.
-  - intros p b Hp E Cl. apply (port_backlogs A p b Hp); auto.
-    unfold backlogs_ok in B. rewrite forallb_forall in B.
-    assert (I : In (p, Some b) (combine (seq 0 (length (n_ports n))) (q_backlogs c))).
-    { assert (Lp : (p < length (q_backlogs c))%nat) by (apply nth_error_Some; congruence).
-      assert (Q : nth p (combine (seq 0 (length (n_ports n))) (q_backlogs c)) (0%nat, None) = (p, Some b)).
-      { rewrite nth_combine by (rewrite ?seq_length; lia). rewrite seq_nth by exact Hp. f_equal. now apply nth_error_nth. }
-      rewrite <- Q. apply nth_In. rewrite combine_length, seq_length. lia. }
-    exact (B _ I).
+  - intros p b Hp E Cl. apply (port_backlogs A p b Hp); auto. now apply backlog_accepted.
 Qed.
 End Sound.
 

@@ -1,8 +1,8 @@
 (** Wrong theories. Each accepts a claim that a valid trace breaks: the theory is the checker on a
     description that leaves something out, the trace is one of the network as it is. A proof that
     fails refutes nothing; a trace that a proved checker accepts does. *)
-From Coq Require Import ZArith List Bool.
-From Tenuto Require Import Sums Description Model Check Accepts Ways Soundness Backlog Modes Raise Drain Examples.
+From Coq Require Import ZArith List Bool Lia.
+From Tenuto Require Import Sums Description Model Check Accepts Ways Soundness Backlog Modes Raise Drain Spread Examples.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -379,15 +379,12 @@ Definition trace_ : trace := Trace 1 [e 0; e 1; s 1; s 2; s 3]
   [ hop (e 0) 0 0 0 0; hop (e 1) 0 0 5000 5000; hop (s 1) 0 2 3000 3000; hop (s 2) 0 3 3000 3000; hop (s 3) 0 4 3000 3000;
     hop (e 0) 1 1 4000 4000; hop (s 1) 1 1 4000 8000; hop (e 1) 1 1 9000 9000;
     hop (s 2) 1 1 4000 13000; hop (s 3) 1 1 4000 14000 ] [] nobody.
-Definition raise_ : raise := Raise (fun p => match p with 1%nat => Some 0%nat | _ => None end) [] 100 8950 0 0
+Definition raise_ : raise := Raise (fun p => match p with 1%nat => Some 0%nat | _ => None end) 8950 0
   (fun _ => 8950) (fun _ => 9050).
 
 Lemma is_raise : raises (after (net true)) trace_ raise_.
 Proof.
   constructor.
-  - vm_compute. discriminate.
-  - intros k [].
-  - intros x. vm_compute. discriminate.
   - intros v x Hv. each_visit Hv; cbn; intros E; inversion E; subst; vm_compute; auto; intros X; now destruct X.
   - intros v Hv. each_visit Hv; cbn; intros E; try discriminate; reflexivity.
 Qed.
@@ -420,3 +417,105 @@ Proof. split; [vm_compute; reflexivity|]. apply Leaving.broken. vm_compute. refl
 Lemma with_both : raise_accepts (Leaving.net false) (Leaving.rows_ 60000 None) (Leaving.net true)
   (Leaving.rows_ 60000 (Some 62000)) 100 [ []; [Stretch 61000 None (after_ 61000)]; []; []; [] ] = true.
 Proof. vm_compute. reflexivity. Qed.
+
+(** ** D_mc *)
+
+(** A trace in which a switch swaps later than mc after the trigger. *)
+Definition swaps_later (n : network) (k : fabric) (mc : Z) : Prop := exists t r,
+  follows n (with_span t (always_until (Some (r_trigger r)))) /\ spreads n t r k /\
+  exists p s, r_switch r p = Some s /\ r_trigger r + units t mc < r_swapped r s.
+
+(** D_q left out: two switches, each drops what is queued frame by frame. *)
+Lemma forgotten_purge : swaps_later TwoModes.low TwoModes.fabric_ (1100 + 20).
+Proof.
+  exists TwoModes.real, TwoModes.raise_. split; [exact TwoModes.low_is_followed|]. split; [exact TwoModes.signals_spread|].
+  exists 2%nat, 1%nat. split; reflexivity.
+Qed.
+
+(** D_arrange without the frame that is on the line when a signal comes. *)
+Lemma forgotten_frame_before_a_signal : swaps_later TwoModes.low
+  (Fabric (k_of TwoModes.fabric_) (k_behind TwoModes.fabric_) [0; 0] [0; 0]) 100.
+Proof.
+  exists TwoModes.real, (Raise (r_switch TwoModes.raise_) 3000 0 (r_knows TwoModes.raise_) (r_knows TwoModes.raise_)).
+  split; [exact TwoModes.low_is_followed|]. split; [|exists 2%nat, 1%nat; split; reflexivity].
+  destruct TwoModes.signals_spread as [A B C D _]. constructor; [exact A|exact B|exact C|exact D|].
+  intros [|[|s]] Hs; [| |cbn in Hs; lia].
+  - exists 3000. repeat split; vm_compute; discriminate.
+  - exists 4100. repeat split; vm_compute; discriminate.
+Qed.
+
+(** D_q by what the mode before can have queued: a host has turned to its higher contract, and while the
+    switch turns its frames come and keep back those of another. *)
+Module Queue.
+Definition over_ (p : nat) : list place := [Place p None; Place 1 (Some 0%nat)].
+Definition n : network := Network [wire; wire; wire]
+  [ FlowIn 1 (Contract 20000 1000 1000000 0) None (Some (Monitor 1000 900000 1000 0)) true (over_ 0) [1%nat];
+    FlowIn 2 (Contract 1000 1000 2000 0) None None true (over_ 2) [1%nat] ] 0 1000 12304.
+Definition k : fabric := Fabric [None; Some 0%nat; None] [Some 0%nat; None; Some 0%nat] [20000] [100].
+Definition c : claims := Claims 1000000 [ [Row 1 20000 far]; [Row 1 2010 far; Row 2 3000 far]; [Row 2 1000 far] ] []
+  [None; Some (Backlog 3510 far); None].
+
+(* twenty frames of a message, and ten messages of the other flow, which wait for them *)
+Definition a (i : nat) : frame := Frame i 0 1 0 1000 0 0 true.
+Definition b (i : nat) : frame := Frame (20 + i) 1 2 (Z.of_nat i) 1000 (2000 * Z.of_nat i) (2000 * Z.of_nat i) true.
+Definition t : trace := Trace 1 (map a (seq 0 20) ++ map b (seq 0 10))
+  (map (fun i => hop (a i) 0 0 0 (1000 * Z.of_nat i)) (seq 0 20) ++
+   map (fun i => hop (a i) 1 1 (1000 * Z.of_nat i + 1000) (1000 * Z.of_nat i + 1000)) (seq 0 20) ++
+   map (fun i => hop (b i) 0 2 (2000 * Z.of_nat i) (2000 * Z.of_nat i)) (seq 0 10) ++
+   map (fun i => hop (b i) 1 1 (2000 * Z.of_nat i + 1000) (21000 + 1000 * Z.of_nat i)) (seq 0 10)) [] nobody.
+(* the second frame is too much; the switch turns when eleven frames are queued *)
+Definition r : raise := Raise (fun p => match p with 1%nat => Some 0%nat | _ => None end) 2000 0 (fun _ => 2000) (fun _ => 23100).
+
+Lemma is_spread : spreads n t r k.
+Proof.
+  constructor.
+  - intros [|[|p]] s E; inversion E. reflexivity.
+  - split; [cbn; lia|vm_compute; discriminate].
+  - intros s. vm_compute. discriminate.
+  - intros p a b Ea Eb. destruct p as [|[|[|p]]]; cbn in Ea, Eb; try discriminate. destruct p; discriminate.
+  - intros [|s] Hs; [|cbn in Hs; lia]. exists 20000. repeat split; vm_compute; discriminate.
+Qed.
+End Queue.
+
+Lemma queued_in_the_mode_before : accepts Queue.n Queue.c = true /\
+  swaps_later Queue.n Queue.k (0 + 20000 + 100 * (3510 / n_frame_min Queue.n)).
+Proof.
+  split; [vm_compute; reflexivity|]. exists Queue.t, Queue.r. split; [apply checked_trace_follows; vm_compute; reflexivity|].
+  split; [exact Queue.is_spread|]. exists 1%nat, 0%nat. split; reflexivity.
+Qed.
+
+(** What lines have brought since is what was left out. *)
+Lemma with_what_has_come : change_ok Queue.n Queue.c Queue.k [[0]] 0 20000 4500 24500 = true.
+Proof. vm_compute. reflexivity. Qed.
+
+(** Signals that a switch queues when it has swapped, not when it knows: then each switch on the way adds
+    its swap and its purge, and D_mc as accepted has both once. *)
+Definition told_after_the_swap (n : network) (t : trace) (r : raise) (k : fabric) : Prop :=
+  forall p a b, nth p (k_of k) None = Some a -> nth p (k_behind k) None = Some b -> r_knows r b <= r_knows r a \/
+  exists v, In v (t_visits t) /\ v_port v = p /\ class v = 0 /\ r_swapped r a <= v_arrival v /\
+    r_knows r b <= received n t v + units t (latency_of n k b).
+
+Module Told.
+Import TwoModes.
+Definition k : fabric := Fabric (k_of fabric_) (k_behind fabric_) [2000; 2000] [0; 0].
+Definition late : frame := Frame 20 2 0 0 100 5000 5000 true.
+Definition t : trace := TraceIn 1 [f 0 0; f 1 2000; g 0; late]
+  (way (f 0 0) 0 1000 2000 ++ way (f 1 2000) 2000 3000 4000 ++ way (g 0) 1000 2000 3000 ++ [hop late 0 1 5000 5000]) [] nobody always.
+Definition r : raise := Raise (r_switch raise_) 3000 0 (fun s => match s with 0%nat => 3000 | _ => 5100 end)
+  (fun s => match s with 0%nat => 5000 | _ => 7100 end).
+End Told.
+
+Lemma told_after_the_swap_is_later :
+  change_ok TwoModes.low TwoModes.low_claims Told.k TwoModes.dists 1100 2000 0 3100 = true /\
+  follows TwoModes.low (with_span Told.t (always_until (Some 3000))) /\
+  told_after_the_swap TwoModes.low Told.t Told.r Told.k /\
+  (forall s, (s < 2)%nat -> r_swapped Told.r s = r_knows Told.r s + nth s (k_swap Told.k) 0) /\
+  r_trigger Told.r + 3100 < r_swapped Told.r 1.
+Proof.
+  split; [vm_compute; reflexivity|]. split; [apply checked_trace_follows; vm_compute; reflexivity|].
+  split; [|split; [intros [|[|s]] Hs; [reflexivity|reflexivity|lia]|reflexivity]].
+  intros p a b Ea Eb. destruct p as [|[|[|[|p]]]]; cbn in Ea, Eb; try discriminate; inversion Ea; inversion Eb; subst.
+  - right. exists (hop Told.late 0 1 5000 5000). split; [cbn; tauto|]. repeat split; vm_compute; discriminate.
+  - left. vm_compute. discriminate.
+  - destruct p; discriminate.
+Qed.

@@ -38,7 +38,8 @@ class Alarm(TypedDict):
     #: Whether it still holds.
     is_raised: bool
     #: Kind: `not-certified`, `log-torn`, `not-stored`, `drift`, `switch-failed`, `switch-gone`, `change-undone`,
-    #: `peer-refused`, `switch-limits`, `queues-missing`.
+    #: `peer-refused`, `switch-limits`, `queues-missing`, `link-missing`, `link-undescribed`, `port-undescribed`,
+    #: `host-unauthorised`, `delay-near-bound`.
     kind: str
     #: Where, or nothing.
     place: str
@@ -77,6 +78,16 @@ class BoundRow(_BoundRowNeeded, total=False):
     delay_bound_ns: Optional[int]
     #: Deadline less bound, nanoseconds.
     slack_ns: Optional[int]
+
+
+class DelaySample(TypedDict):
+    """The longest delay of a queue between two looks."""
+
+    #: When the switch told it, milliseconds since 1970.
+    at_ms: int
+    #: The longest delay since the look before, nanoseconds; 0 where no frame was sent. The end of its range, so
+    #: never too low.
+    delay_ns: int
 
 
 class _EventNeeded(TypedDict):
@@ -190,6 +201,28 @@ class NewFlow(TypedDict):
     flow: Any
     #: Its name.
     name: str
+
+
+#: What is always there of a ObservedQueue.
+_ObservedQueueNeeded = TypedDict(
+    "_ObservedQueueNeeded",
+    {
+        "class": "int",
+        "flows": "List[str]",
+        "frames_max": "int",
+        "longest_ns": "int",
+        "port": "str",
+        "samples": "List[DelaySample]",
+        "to": "str",
+    },
+)
+
+
+class ObservedQueue(_ObservedQueueNeeded, total=False):
+    """What was observed of a class at a port, beside what is promised."""
+
+    #: The largest bound over all modes, nanoseconds; null where nothing is promised.
+    bound_ns: Optional[int]
 
 
 #: What is always there of a PortLoad.
@@ -435,6 +468,10 @@ class Client(Connection):
         """The set in force as a network file."""
         return self._read("GET", "/v1/network", {}, {}, None)
 
+    def observed(self) -> List[ObservedQueue]:
+        """What frames waited in queues of switches, beside what is promised; of switches that tell."""
+        return self._json("GET", "/v1/observed", {}, {}, None)
+
     def plan(self) -> Any:
         """The plan in force, as `tenuto certify` takes it."""
         return self._json("GET", "/v1/plan", {}, {}, None)
@@ -463,6 +500,7 @@ __all__ = [
     "Alarm",
     "Batch",
     "BoundRow",
+    "DelaySample",
     "Event",
     "FlowPage",
     "FlowRow",
@@ -470,6 +508,7 @@ __all__ = [
     "ModeChange",
     "ModeRow",
     "NewFlow",
+    "ObservedQueue",
     "PortLoad",
     "Problem",
     "RefusalDocument",

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Optional, Tuple
 from . import openflow
 from .app import Answer, App
 
-_LOAD, _SAVE = 1, 2
+_LOAD, _SAVE, _BATCH = 1, 2, 4
 
 
 def load_app(path: str) -> App:
@@ -88,6 +88,25 @@ def one(app: App, request: bytes) -> bytes:
     return answer + (app.save() if flags & _SAVE else b"")
 
 
+def answered(app: App, request: bytes, path: str) -> Tuple[int, bytes]:
+    """Whether a request fails, and what is answered then or else."""
+    try:
+        return 0, one(app, request)
+    except Exception as error:
+        return 1, place(error, path).encode()
+
+
+def batch(app: App, request: bytes, path: str) -> bytes:
+    """Answers several requests in their order; one that fails keeps none of the others from being answered."""
+    at, answers = 5, []
+    for _ in range(struct.unpack_from("!I", request, 1)[0]):
+        length, = struct.unpack_from("!I", request, at)
+        status, body = answered(app, request[at + 4:at + 4 + length], path)
+        answers.append(struct.pack("!BI", status, len(body)) + body)
+        at += 4 + length
+    return b"".join(answers)
+
+
 def _read(source: BinaryIO) -> Optional[bytes]:
     head = source.read(4)
     if len(head) < 4:
@@ -125,8 +144,8 @@ def main(path: str) -> None:
         request = _read(source)
         if request is None:
             return
-        try:
-            body, status = one(app, request), 0
-        except Exception as error:
-            body, status = place(error, path).encode(), 1
+        if request[0] == _BATCH:
+            status, body = 0, batch(app, request, path)
+        else:
+            status, body = answered(app, request, path)
         _write(sink, status, body)

@@ -77,7 +77,7 @@ fn shadow_level(entry: &EntrySpec) -> Option<u8> {
     entry.level.filter(|level| *level > 0)
 }
 
-fn meter(spec: &MeterSpec) -> Body {
+pub(crate) fn meter(spec: &MeterSpec) -> Body {
     Body::MeterMod(MeterMod {
         command: MeterModCommand::Add,
         flags: meter_flag::KBPS | meter_flag::BURST | meter_flag::STATS,

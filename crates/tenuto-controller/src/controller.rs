@@ -16,10 +16,10 @@ use crate::target::Target;
 use core::net::IpAddr;
 use std::collections::{BTreeMap, VecDeque};
 use tenuto_model::SwitchDeployment;
-use tenuto_openflow::constants::{meter, port, port_config, port_state};
+use tenuto_openflow::constants::{NO_BUFFER, meter, port, port_config, port_state, queue};
 use tenuto_openflow::{
-    Body, Experimenter, Features, Framer, Message, ModeStatus, ModesMessage, MultipartReply,
-    MultipartRequest, ReplyBody, RequestBody,
+    Action, Body, Experimenter, Features, Framer, Message, ModeStatus, ModesMessage,
+    MultipartReply, MultipartRequest, PacketOut, QueuesMessage, ReplyBody, RequestBody,
 };
 use tenuto_units::Instant;
 
@@ -77,6 +77,9 @@ pub struct ControllerConfig {
     /// Limits of installations at switches that have their own, instead of [`ControllerLimits::install`]: what
     /// the plan charges the processor of one with differs from profile to profile (\[Loko\] section 4).
     pub install_of: BTreeMap<u64, InstallLimits>,
+    /// Whether switches show LLDP frames, and ARP frames of hosts, to this controller ([`ControllerEvent::PacketIn`]): entries
+    /// and meters beside those of the deployments, which take no frame of a flow.
+    pub watches_links: bool,
 }
 
 /// The timers of a controller.
@@ -104,6 +107,8 @@ struct Channel {
     source: Option<IpAddr>,
     /// The switch and its installation, once it is known and accepted.
     switch: Option<(u64, Installer)>,
+    /// It has refused to tell delays.
+    tells_no_delays: bool,
     activating: Option<Activating>,
 }
 
@@ -119,6 +124,7 @@ pub struct Controller {
     events_lost: u64,
     is_ready: bool,
     install_of: BTreeMap<u64, InstallLimits>,
+    watches_links: bool,
     change: Option<Change>,
 }
 
@@ -127,7 +133,8 @@ impl Controller {
     pub fn new(config: ControllerConfig) -> Self {
         let ControllerConfig { name, sources, limits, modes, start_level, epoch, .. } = config;
         let install_of = config.install_of;
-        let targets = targets(&config.manages, &config.deployments, &modes);
+        let watches_links = config.watches_links;
+        let targets = targets(&config.manages, &config.deployments, &modes, watches_links);
         let by_dpid = targets.map(|(dpid, target)| (dpid, Member::new(target))).collect();
         Self {
             name,
@@ -139,6 +146,7 @@ impl Controller {
             events_lost: 0,
             is_ready: false,
             install_of,
+            watches_links,
             change: None,
         }
     }
@@ -168,7 +176,9 @@ impl Controller {
             return self.tell(ControllerEvent::Refused { conn, source, why });
         }
         let session = Session::new(self.limits.session, now);
-        self.channels.insert(conn, Channel { session, source, switch: None, activating: None });
+        let (switch, activating) = (None, None);
+        let channel = Channel { session, source, switch, tells_no_delays: false, activating };
+        self.channels.insert(conn, channel);
     }
 
     /// Bytes came in.
@@ -264,7 +274,7 @@ impl Controller {
     pub fn update(&mut self, now: Instant, deployments: &[SwitchDeployment], modes: ModeSettings) {
         let dpids: Vec<u64> = self.members.by_dpid.keys().copied().collect();
         self.is_ready = false;
-        let targets: Vec<_> = targets(&dpids, deployments, &modes).collect();
+        let targets: Vec<_> = targets(&dpids, deployments, &modes, self.watches_links).collect();
         self.members.set_modes(modes);
         for (dpid, target) in targets {
             let Some(member) = self.members.by_dpid.get_mut(&dpid) else { continue };
@@ -377,6 +387,14 @@ impl Controller {
                     && port.state & port_state::LINK_DOWN == 0;
                 self.tell(ControllerEvent::PortChanged { dpid, port: port.port_no, is_up });
             }
+            Body::Experimenter(Experimenter::Queues(QueuesMessage::DetailReply {
+                queues, ..
+            })) => {
+                self.tell(ControllerEvent::Delays { dpid, queues });
+            }
+            Body::PacketIn(packet_in) if self.watches_links => {
+                self.tell(ControllerEvent::PacketIn { dpid, packet_in });
+            }
             Body::PacketIn(_) => self.note(dpid, Anomaly::PacketIn),
             Body::FlowRemoved(_) => self.note(dpid, Anomaly::FlowRemoved),
             Body::MultipartReply(MultipartReply {
@@ -385,7 +403,8 @@ impl Controller {
                     | ReplyBody::Meter(_)
                     | ReplyBody::TableFeatures(_)
                     | ReplyBody::MeterFeatures(_)
-                    | ReplyBody::GroupFeatures(_)),
+                    | ReplyBody::GroupFeatures(_)
+                    | ReplyBody::PortDescription(_)),
                 ..
             }) => self.tell(ControllerEvent::Statistics { dpid, body }),
             Body::QueueGetConfigReply(config) => {
@@ -410,6 +429,11 @@ impl Controller {
             // Nor does every switch tell its limits.
             Some(Body::QueueGetConfigRequest { .. }) => return,
             Some(Body::MultipartRequest(MultipartRequest { body, .. })) if is_of_limits(body) => {
+                return;
+            }
+            // Switches of ours tell delays, and it is not asked again of others.
+            Some(Body::Experimenter(Experimenter::Queues(_))) => {
+                channel.tells_no_delays = true;
                 return;
             }
             Some(command) => installer.name_of(command),
@@ -535,6 +559,7 @@ impl Controller {
             RequestBody::MeterFeatures,
             RequestBody::GroupFeatures,
             RequestBody::TableFeatures(Vec::new()),
+            RequestBody::PortDescription,
         ];
         for body in features {
             self.send(dpid, Body::MultipartRequest(MultipartRequest { flags: 0, body }));
@@ -545,6 +570,30 @@ impl Controller {
     /// Asks a switch for the queues of its ports: they are made beside OpenFlow, so they may come and go.
     pub fn ask_queues(&mut self, dpid: u64) {
         self.send(dpid, Body::QueueGetConfigRequest { port: port::ANY });
+    }
+
+    /// Has a switch send a frame through a port, in a queue of that port; whether it is connected.
+    pub fn send_frame(&mut self, dpid: u64, (port, queue): (u32, u8), data: Vec<u8>) -> bool {
+        let actions = vec![Action::SetQueue(u32::from(queue)), Action::Output { port, max_len: 0 }];
+        let (buffer_id, in_port) = (NO_BUFFER, port::CONTROLLER);
+        let packet_out = PacketOut { buffer_id, in_port, actions, data };
+        self.send(dpid, Body::PacketOut(packet_out)).is_some()
+    }
+
+    /// Whether a switch is confirmed to have what it shall have.
+    pub fn is_installed(&self, dpid: u64) -> bool {
+        self.members.by_dpid.get(&dpid).is_some_and(|it| it.conn.is_some() && it.is_installed)
+    }
+
+    /// Asks connected switches what frames waited in their queues; the answers are [`ControllerEvent::Delays`].
+    pub fn ask_delays(&mut self) {
+        let (port, queue) = (port::ANY, queue::ALL);
+        let request = QueuesMessage::DetailRequest { port, queue };
+        for channel in self.channels.values_mut() {
+            if channel.switch.is_some() && !channel.tells_no_delays {
+                channel.session.send(Body::Experimenter(Experimenter::Queues(request.clone())));
+            }
+        }
     }
 
     /// Asks every connected switch for its mode; the answers are [`ControllerEvent::Status`].
@@ -602,7 +651,10 @@ impl Controller {
 const fn is_of_limits(request: &RequestBody) -> bool {
     matches!(
         request,
-        RequestBody::MeterFeatures | RequestBody::GroupFeatures | RequestBody::TableFeatures(_)
+        RequestBody::MeterFeatures
+            | RequestBody::GroupFeatures
+            | RequestBody::TableFeatures(_)
+            | RequestBody::PortDescription
     )
 }
 
@@ -611,12 +663,13 @@ fn targets<'a>(
     dpids: &'a [u64],
     deployments: &'a [SwitchDeployment],
     modes: &'a ModeSettings,
+    watches_links: bool,
 ) -> impl Iterator<Item = (u64, Target)> + 'a {
     dpids.iter().map(move |&dpid| {
         let deployment = deployments.iter().find(|deployment| deployment.datapath_id == dpid);
         let target = match deployment {
-            Some(deployment) => Target::new(deployment, modes),
-            None => Target::new(&SwitchDeployment::default(), modes),
+            Some(deployment) => Target::new(deployment, modes, watches_links),
+            None => Target::new(&SwitchDeployment::default(), modes, watches_links),
         };
         (dpid, target)
     })

@@ -5,7 +5,7 @@ use crate::outcome::{InstallFailure, InstallKind};
 use crate::session::SessionError;
 use core::net::IpAddr;
 use std::fmt;
-use tenuto_openflow::{ModeEvent, ModeStatus, QueueConfig, ReplyBody};
+use tenuto_openflow::{ModeEvent, ModeStatus, PacketIn, QueueConfig, QueueDetail, ReplyBody};
 
 /// A control connection, as its owner numbers them; a number is used once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -169,12 +169,26 @@ pub enum ControllerEvent {
         /// Its answer.
         body: ReplyBody,
     },
+    /// What frames waited in queues, asked for, or a part of it.
+    Delays {
+        /// The switch.
+        dpid: u64,
+        /// Its answer.
+        queues: Vec<QueueDetail>,
+    },
     /// The queues of all ports, asked for.
     Queues {
         /// The switch.
         dpid: u64,
         /// Its answer.
         config: QueueConfig,
+    },
+    /// A frame that a switch shows, where links are watched.
+    PacketIn {
+        /// The switch.
+        dpid: u64,
+        /// The frame, or its beginning, and where it came in.
+        packet_in: PacketIn,
     },
     /// A port changed its state.
     PortChanged {
@@ -263,7 +277,9 @@ impl fmt::Display for ControllerEvent {
                 write!(f, "switch {dpid:#x}: is in mode level {level}, epoch {epoch}")
             }
             Self::Statistics { dpid, .. } => write!(f, "switch {dpid:#x}: counters"),
+            Self::Delays { dpid, .. } => write!(f, "switch {dpid:#x}: delays"),
             Self::Queues { dpid, .. } => write!(f, "switch {dpid:#x}: queues"),
+            Self::PacketIn { dpid, .. } => write!(f, "switch {dpid:#x}: shows a frame"),
             Self::PortChanged { dpid, port, is_up } => {
                 let state = if *is_up { "up" } else { "down" };
                 write!(f, "switch {dpid:#x}: port {port} is {state}")

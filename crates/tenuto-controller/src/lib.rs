@@ -32,6 +32,7 @@ mod tables;
 mod target;
 #[cfg(test)]
 mod tests;
+mod watching;
 
 pub use compile::{ModeSettings, compile};
 pub use controller::{Controller, ControllerConfig, ControllerLimits, ControllerTimer};
@@ -41,3 +42,4 @@ pub use installer::{Approach, InstallLimits, InstallTimer};
 pub use mode_changer::{ChangerMode, ModeChanger, ModeCommands};
 pub use outcome::{InstallEvent, InstallFailure, InstallKind};
 pub use session::{Refusal, Session, SessionError, SessionEvent, SessionLimits, SessionTimer};
+pub use watching::{ARP_ETHER_TYPE, LLDP_ADDRESS, LLDP_ETHER_TYPE};

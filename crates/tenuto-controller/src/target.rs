@@ -3,6 +3,7 @@
 use crate::compile::{ModeSettings, compile, needs_modes};
 use crate::difference::FlowNames;
 use crate::tables::SwitchTables;
+use crate::watching::watching;
 use tenuto_model::SwitchDeployment;
 use tenuto_openflow::Body;
 
@@ -19,9 +20,16 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// What the deployment asks for.
-    pub(crate) fn new(deployment: &SwitchDeployment, modes: &ModeSettings) -> Self {
-        let commands = compile(deployment, modes);
+    /// What the deployment asks for, and what watches links beside it, if that is wanted.
+    pub(crate) fn new(
+        deployment: &SwitchDeployment,
+        modes: &ModeSettings,
+        watches_links: bool,
+    ) -> Self {
+        let mut commands = compile(deployment, modes);
+        if watches_links {
+            commands.extend(watching(deployment));
+        }
         let flows = deployment.entries.iter();
         let names = flows.filter_map(|entry| Some((entry.cookie, entry.flow.clone()?))).collect();
         let tables = SwitchTables::after(&commands);

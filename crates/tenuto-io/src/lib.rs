@@ -14,6 +14,7 @@
 mod backpressure;
 pub mod clock;
 pub mod confine;
+mod device_clock;
 mod frame_fit;
 mod host_stack;
 mod interface;
@@ -42,6 +43,8 @@ pub mod relay_port;
 pub mod ring_port;
 pub mod service_probe;
 pub mod signals;
+mod stamped_port;
+pub mod stamped_stream;
 #[allow(unsafe_code)]
 mod sys;
 pub mod tap_port;
@@ -51,9 +54,10 @@ pub mod xdp_port;
 
 pub use backpressure::Backpressure;
 pub use clock::MonotonicClock;
+pub use device_clock::{DeviceClock, device_clock_of, stamps_departures};
 pub use host_stack::{HostBarrier, HostStack};
 pub use kernel_threads::{KernelSchedule, KernelThread};
-pub use link_features::{LinkFeatures, LinkModes, LinkSpeed, Medium, link_features};
+pub use link_features::{LinkFeatures, LinkModes, LinkSpeed, Medium, driver_of, link_features};
 pub use link_watch::LinkWatch;
 pub use memory_port::MemoryPort;
 pub use open_ports::{OpenedPort, PortOpener, PortSettings, RING_FRAMES, interface_index};
@@ -70,6 +74,8 @@ pub use random::random_bytes;
 pub use receive_split::{DEVICE_RING_FRAMES, ReceiveSplit, Split};
 pub use relay_port::{RelayEnd, RelayPort, serve_relays};
 pub use ring_port::RingPort;
+pub use stamped_port::StampedPort;
+pub use stamped_stream::StampedStream;
 pub use tap_port::TapPort;
 pub use thread_settings::ThreadSettings;
 pub use wait::{Look, Pending, PortWait};

@@ -78,6 +78,17 @@ pub fn link_features(name: &str) -> io::Result<LinkFeatures> {
     Ok(ethtool::link_settings(any.as_fd(), &name).map_or_else(|_| LinkFeatures::default(), told))
 }
 
+/// The name of the driver of the interface `name`; `None` where it does not say.
+///
+/// # Errors
+///
+/// When the process has no descriptors left.
+pub fn driver_of(name: &str) -> io::Result<Option<String>> {
+    let name = CString::new(name).map_err(io::Error::other)?;
+    let any = socket::control_socket()?;
+    Ok(ethtool::driver(any.as_fd(), &name).ok())
+}
+
 fn told(raw: ethtool::RawLink) -> LinkFeatures {
     let [supported, advertised, partner] = raw.modes.map(modes);
     let is_known = raw.speed_mbps != 0 && raw.speed_mbps != SPEED_UNKNOWN;

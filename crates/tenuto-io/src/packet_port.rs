@@ -12,7 +12,7 @@ use crate::{
     BURST_FRAMES, Capabilities, FRAME_BYTES_LIMIT, FlushReport, Lent, LinkState, Offer, Port,
     PortKind, PortStatistics,
 };
-use control::Ancillary;
+pub(crate) use control::Ancillary;
 use std::io;
 use std::os::fd::RawFd;
 use tenuto_units::Instant;

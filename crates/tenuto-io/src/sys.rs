@@ -10,6 +10,7 @@ pub(crate) mod bpf;
 pub(crate) mod burst;
 pub(crate) mod confine;
 pub(crate) mod ethtool;
+pub(crate) mod hardware_stamps;
 pub(crate) mod interface;
 pub(crate) mod mapping;
 pub(crate) mod mounts;

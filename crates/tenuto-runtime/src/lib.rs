@@ -54,6 +54,7 @@ mod nodes;
 mod os_ken;
 mod os_ken_node;
 mod port_service;
+pub mod profiling;
 mod program_stamp;
 mod protocol;
 mod reporter;

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Alarm {
     /// Kind: `not-certified`, `log-torn`, `not-stored`, `drift`, `switch-failed`, `switch-gone`, `change-undone`,
-    /// `peer-refused`, `switch-limits`, `queues-missing`.
+    /// `peer-refused`, `switch-limits`, `queues-missing`, `link-missing`, `link-undescribed`, `port-undescribed`,
+    /// `host-unauthorised`, `delay-near-bound`.
     pub kind: String,
     /// Where, or nothing.
     pub place: String,

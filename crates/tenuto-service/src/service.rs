@@ -9,6 +9,7 @@ use crate::listening::Listening;
 use crate::log::{Decision, Entry, Log, LogError, Store};
 use crate::metrics::Metrics;
 use crate::modes::ModeBook;
+use crate::observed::ObservedBook;
 use crate::pinned::bare;
 use crate::switches;
 use crate::tokens::hex;
@@ -42,6 +43,15 @@ pub struct Request {
     pub key: Option<String>,
     /// Whether a refusal is to say what would fit.
     pub advice: bool,
+}
+
+/// How switches are looked after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keeping {
+    /// They are read again after so long.
+    pub audit_every: Duration,
+    /// Links and hosts are looked at after so long, if at all; the file has to carry `other_traffic`.
+    pub links_every: Option<Duration>,
 }
 
 /// Why a service does not start.
@@ -101,6 +111,7 @@ pub(crate) struct Inner {
     undone: Mutex<VecDeque<(RangeInclusive<u64>, String)>>,
     pub(crate) metrics: Metrics,
     pub(crate) modes: ModeBook,
+    pub(crate) observed: ObservedBook,
     view: RwLock<Arc<View>>,
     pub(crate) events: Events,
     /// Number of the latest decision.
@@ -202,6 +213,7 @@ impl Service {
             undone: Mutex::new(VecDeque::new()),
             metrics: Metrics::default(),
             modes: ModeBook::default(),
+            observed: ObservedBook::default(),
             writer: Mutex::new(writer),
             decided: watch::Sender::new(view.decision),
             view: RwLock::new(Arc::new(view)),
@@ -241,11 +253,11 @@ impl Service {
 }
 
 impl Service {
-    /// Keeps the switches that connect where it is listened at the plan in force, for as long as this is polled; every `audit_every`
-    /// they are read again. Nothing of a mode change waits for it.
-    pub async fn keep_switches(&self, listening: Vec<Listening>, audit_every: Duration) {
+    /// Keeps the switches that connect where it is listened at the plan in force, for as long as this is polled. Nothing of
+    /// a mode change waits for it.
+    pub async fn keep_switches(&self, listening: Vec<Listening>, keeping: Keeping) {
         self.inner.show(|view| view.keeps_switches = true);
-        switches::keep(listening, Arc::clone(&self.inner), audit_every).await;
+        switches::keep(listening, Arc::clone(&self.inner), keeping).await;
     }
 
     /// Waits until every switch that is kept has the plan of a decision, or a later one; at most for `patience`. How far it has come.

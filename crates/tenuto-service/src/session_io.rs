@@ -1,10 +1,8 @@
 //! The bytes of sessions with switches: peers that connect, hands that are shaken, what is read and written.
 
 use crate::listening::Listening;
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex};
+use crate::places::Places;
+use std::net::SocketAddr;
 use std::time::Duration;
 use tenuto_controller::ConnId;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
@@ -20,46 +18,6 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 const HANDSHAKES_MAX: usize = 64;
 /// Of these, from one address: a peer that never speaks does not keep others out.
 const HANDSHAKES_OF_ONE_MAX: usize = 8;
-
-/// Places for TLS handshakes, by address.
-#[derive(Clone, Debug, Default)]
-struct Handshakes {
-    under_way: Arc<Mutex<BTreeMap<IpAddr, usize>>>,
-}
-
-/// A place that is given back when it is dropped.
-struct Handshake {
-    of: Handshakes,
-    address: IpAddr,
-}
-
-impl Handshakes {
-    /// A place, if there is one in all and for this address.
-    fn begin(&self, address: IpAddr) -> Option<Handshake> {
-        let mut under_way = self.under_way.lock().expect("nobody panics with it");
-        if under_way.values().sum::<usize>() >= HANDSHAKES_MAX {
-            return None;
-        }
-        let own = under_way.entry(address).or_default();
-        if *own >= HANDSHAKES_OF_ONE_MAX {
-            return None;
-        }
-        *own += 1;
-        Some(Handshake { of: self.clone(), address })
-    }
-}
-
-impl Drop for Handshake {
-    fn drop(&mut self) {
-        let mut under_way = self.of.under_way.lock().expect("nobody panics with it");
-        if let Entry::Occupied(mut own) = under_way.entry(self.address) {
-            *own.get_mut() -= 1;
-            if *own.get() == 0 {
-                own.remove();
-            }
-        }
-    }
-}
 
 /// What a session tells.
 pub(crate) enum News {
@@ -106,7 +64,7 @@ impl Halves {
 
 /// Takes peers for as long as somebody hears of them.
 pub(crate) async fn accept(listening: Listening, news: mpsc::Sender<News>) {
-    let handshakes = Handshakes::default();
+    let handshakes = Places::new(HANDSHAKES_MAX, HANDSHAKES_OF_ONE_MAX);
     loop {
         let (stream, from) = listening.next().await;
         let Some(tls) = listening.tls.clone() else {
@@ -115,7 +73,7 @@ pub(crate) async fn accept(listening: Listening, news: mpsc::Sender<News>) {
             }
             continue;
         };
-        let Some(handshake) = handshakes.begin(from.ip()) else { continue };
+        let Some(handshake) = handshakes.take(from.ip()) else { continue };
         let news = news.clone();
         tokio::spawn(async move {
             let told = match tls.accept(stream).await {
@@ -163,30 +121,4 @@ async fn write(
         }
     }
     let _ = timeout(LAST_WORDS, writer.shutdown()).await;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn peers_of_one_address_do_not_keep_others_out() {
-        let handshakes = Handshakes::default();
-        let address = |last: u8| IpAddr::from([10, 0, 0, last]);
-        let mut silent: Vec<_> = (0..100).filter_map(|_| handshakes.begin(address(1))).collect();
-        assert_eq!(silent.len(), HANDSHAKES_OF_ONE_MAX);
-        let other = handshakes.begin(address(2));
-        assert!(other.is_some(), "another address has places of its own");
-        silent.pop();
-        assert!(handshakes.begin(address(1)).is_some(), "a place that was given back");
-        drop((silent, other));
-        let all: Vec<_> =
-            (0..=u8::MAX).filter_map(|last| handshakes.begin(address(last))).collect();
-        assert_eq!(all.len(), HANDSHAKES_MAX);
-        drop(all);
-        assert!(
-            handshakes.under_way.lock().expect("whole").is_empty(),
-            "nothing is kept of who left"
-        );
-    }
 }

@@ -345,6 +345,38 @@ fn more_connections_than_there_are_places_are_closed_and_the_others_served() {
     assert_eq!(service.call("GET", "/v1/status", "looker", "").status, 200);
 }
 
+/// Asks for the status from another address of this machine.
+fn status_from(source: [u8; 4], to: SocketAddr) -> String {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime").block_on(async {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+        socket.bind(SocketAddr::from((source, 0))).expect("an address of this machine");
+        let mut stream = socket.connect(to).await.expect("it listens");
+        let request = "GET /v1/status HTTP/1.1\r\nhost: x\r\nauthorization: Bearer looker\r\nconnection: close\r\n\r\n";
+        let _ = stream.write_all(request.as_bytes()).await;
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer).await;
+        String::from_utf8_lossy(&answer).into_owned()
+    })
+}
+
+#[test]
+fn an_address_that_takes_all_its_places_leaves_those_of_others() {
+    let folder = Folder::new();
+    let limits = HttpLimits { connections_of_one_max: 4, ..HttpLimits::default() };
+    let service = start(&folder, limits);
+    let idle: Vec<TcpStream> = (0..4).map(|_| service.connect()).collect();
+    // A fifth is closed at once, whatever it asks.
+    assert_eq!(status_from([127, 0, 0, 1], service.address), "");
+    assert!(status_from([127, 0, 0, 2], service.address).starts_with("HTTP/1.1 200"));
+    drop(idle);
+    let until = std::time::Instant::now() + PATIENCE;
+    while !status_from([127, 0, 0, 1], service.address).starts_with("HTTP/1.1 200") {
+        assert!(std::time::Instant::now() < until, "places are given back");
+    }
+}
+
 #[test]
 fn one_state_has_one_service() {
     let folder = Folder::new();
@@ -358,9 +390,12 @@ fn the_page_is_small_and_asks_nobody_else() {
     let folder = Folder::new();
     let service = start(&folder, HttpLimits::default());
     let mut bytes = 0;
-    for (path, kind) in
-        [("/", "text/html"), ("/page.css", "text/css"), ("/page.js", "text/javascript")]
-    {
+    for (path, kind) in [
+        ("/", "text/html"),
+        ("/page.css", "text/css"),
+        ("/page.js", "text/javascript"),
+        ("/charts.js", "text/javascript"),
+    ] {
         let file = service.call("GET", path, "", "");
         assert_eq!(file.status, 200, "{path}");
         assert!(file.head.contains(&format!("content-type: {kind}")), "{}", file.head);

@@ -16,7 +16,7 @@ use tenuto_openflow::{
     RequestBody,
 };
 use tenuto_service::rest::{Audit, HttpLimits, Shared, serve};
-use tenuto_service::{FileStore, Planning, Role, Service, Tokens};
+use tenuto_service::{FileStore, Keeping, Planning, Role, Service, Tokens};
 
 const FILE: &str = "tenuto: 1
 name: line
@@ -28,6 +28,7 @@ flows:
   FIRST: {source: h1, targets: [h2], message: 10 kB, period: 10 ms, priority: 1}
 ";
 const PATIENCE: Duration = Duration::from_secs(120);
+const KEEPING: Keeping = Keeping { audit_every: PATIENCE, links_every: None };
 
 /// What a switch holds: entries by table, priority and match, and meters by id.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -209,7 +210,7 @@ fn start(folder: &std::path::Path) -> Running {
             let end = async move { drop(over.await) };
             tokio::select! {
                 () = serve(rest, Arc::clone(&shared), HttpLimits::default(), end) => {}
-                () = shared.service().keep_switches(vec![openflow.into()], PATIENCE) => {}
+                () = shared.service().keep_switches(vec![openflow.into()], KEEPING) => {}
             }
         });
     });

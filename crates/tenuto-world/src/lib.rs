@@ -1,6 +1,7 @@
 //! One transition system of cores, links, hosts and faults; drivers `clockwork` (virtual time) and
-//! `explore` (every interleaving), and the ledger that judges any run.
+//! `explore` (every interleaving), the ledger that judges any run, and races in records of runs.
 
+pub mod applied;
 mod assemble;
 pub mod campaign;
 pub mod clockwork;
@@ -10,6 +11,7 @@ pub mod fault_model;
 mod ledger;
 mod left_behind;
 pub mod profiling;
+pub mod races;
 
 pub use assemble::{host_config, link_key, mode_settings, switch_config};
 pub use ledger::{

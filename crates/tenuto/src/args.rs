@@ -1,16 +1,18 @@
 //! The command line: one definition per verb, from which parser and help come.
 
+mod application;
 mod planning;
 mod values;
 
+pub(crate) use application::{ExploreApp, OnNetwork, SimApp};
 pub(crate) use planning::{Method, Model, Planning, Ranking};
-pub(crate) use values::{Slow, switch_processes};
+pub(crate) use values::{Slow, duration_ns, rate_bps, switch_processes};
 
 use clap::{Args as Flags, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use tenuto_runtime::{LabPorts, SwitchProcesses};
-use values::{duration_ns, format, lab_ports, rate_bps, slow, threads, times};
+use values::{format, lab_ports, slow, threads, times};
 
 const EXIT_CODES: &str = "Exit codes:
   0    guaranteed, kept, consistent
@@ -67,6 +69,8 @@ pub(crate) enum Verb {
     Tenants(crate::verbs::tenants::Tenants),
     /// What the tables of a switch do to one frame, step by step
     Trace(crate::verbs::trace::Trace),
+    /// Races in the record of a run: what the order of packets and messages leaves open, and matters
+    Races(crate::verbs::races::Races),
     /// What a switch has in its tables, as ovs-ofctl writes it
     Dump(crate::verbs::dump::Dump),
     /// Measure a switch, and write the profile that plans believe; or hold a profile against it
@@ -390,6 +394,8 @@ pub(crate) struct Sim {
     #[arg(long, value_name = "SEED", group = "cases", conflicts_with_all = ["scenario", "schedule", "seed"])]
     pub(crate) drawn: Option<u64>,
     #[command(flatten)]
+    pub(crate) application: SimApp,
+    #[command(flatten)]
     pub(crate) planning: Planning,
 }
 
@@ -478,11 +484,14 @@ pub(crate) struct Doctor {
 
 #[derive(Debug, Flags)]
 pub(crate) struct Explore {
-    /// Network or plan file; or the word attendre: reactive applications, with and without Attendre
+    /// Network or plan file: its mode change, or with --app an application on its switches; or the word
+    /// attendre: the scenarios of that paper
     #[arg(value_name = "NET|PLAN|attendre")]
     pub(crate) input: PathBuf,
     #[command(flatten)]
     pub(crate) attendre: crate::verbs::explore_attendre::AttendreFlags,
+    #[command(flatten)]
+    pub(crate) application: ExploreApp,
     /// A watched flow exceeds its start contract N times; without any, each of them once
     #[arg(long, value_name = "FLOW[=N]", value_parser = times)]
     pub(crate) excess: Vec<(String, u8)>,
@@ -543,12 +552,14 @@ impl Verb {
             Self::Bench(it) => it.wants_json(),
             Self::Doctor(it) => it.json,
             Self::Import(it) => it.json,
+            Self::Races(it) => it.json,
             Self::Dump(it) => it.wants_json(),
             Self::Flow(it) => it.wants_json(),
             Self::Show(it) => it.json,
             Self::App(_) | Self::Controller(_) => false,
             Self::Tenants(it) => it.wants_json(),
-            Self::Export(_) | Self::Report(_) | Self::Exec(_) | Self::Profile(_) => false,
+            Self::Profile(it) => it.json,
+            Self::Export(_) | Self::Report(_) | Self::Exec(_) => false,
             Self::Switch(_) | Self::Trace(_) | Self::Completions(_) | Self::Man(_) => false,
         }
     }

@@ -30,6 +30,7 @@ mod proved;
 mod refusals;
 mod report;
 mod run_text;
+mod sequence_chart;
 mod server_bounds;
 mod settings;
 mod side_by_side;

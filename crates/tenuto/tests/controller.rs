@@ -244,6 +244,8 @@ fn the_page_shows_flows_asks_what_if_admits_and_tells_of_refusals() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = here.join("../tenuto-service/src/rest/page");
     std::fs::copy(page.join("page.js"), folder.join("page.mjs")).expect("copied");
+    std::fs::copy(page.join("charts.js"), folder.join("charts.js")).expect("copied");
+    std::fs::write(folder.join("package.json"), "{\"type\": \"module\"}").expect("written");
     std::fs::copy(page.join("index.html"), folder.join("index.html")).expect("copied");
     std::fs::copy(here.join("tests/page.mjs"), folder.join("test.mjs")).expect("copied");
     let mut node = Command::new("node");
@@ -259,8 +261,41 @@ fn the_page_shows_flows_asks_what_if_admits_and_tells_of_refusals() {
             "refused: Not every flow can be guaranteed",
             "would fit: CAM message <=",
             "added: Admitted: decision 1",
+            // The second of two samples is above its bound, which lies at half of the height.
+            "chart: chart bad 4.0,35.5 296.0,4.0 | 25",
+            "modes: 4.0,46.0 150.0,46.0 150.0,4.0 296.0,4.0",
             "rows: 2",
             "removed: Admitted: decision 2",
+        ],
+    );
+}
+
+/// The page in a browser: a flow admitted by its form, a refusal read, charts drawn; where node or Chromium are not
+/// installed this says so and passes.
+#[test]
+fn the_page_works_in_a_real_browser() {
+    let has = |program: &str| Command::new(program).arg("--version").output().is_ok();
+    if !has("node") || !has("chromium") {
+        return println!("SKIPPED the page in a browser: node or chromium is not installed");
+    }
+    let folder = folder("controller-browser");
+    let controller = start(&folder);
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut node = Command::new("node");
+    node.arg(here.join("tests/browser.mjs")).current_dir(&folder).stdin(Stdio::null());
+    node.env("BASE", format!("http://{}", controller.address)).env("TOKEN", &controller.token);
+    let said = node.output().expect("it was there");
+    says(
+        &said,
+        0,
+        &[
+            "title: ",
+            "what-if: It would be admitted",
+            "refused: Not every flow can be guaranteed",
+            "added: Admitted: decision 1",
+            "rows: 2",
+            "chart: 1 polyline, 1 line",
+            "errors: 0",
         ],
     );
 }

@@ -24,8 +24,11 @@ const main = new Element();
 globalThis.document = {
   getElementById: (id) => known[id],
   createElement: () => new Element(),
+  createElementNS: () => new Element(),
   querySelector: () => main,
 };
+known.ink.namespaceURI = "svg";
+globalThis.setInterval = () => {};
 globalThis.sessionStorage = { getItem: () => null, setItem: () => {} };
 const fetched = globalThis.fetch;
 globalThis.fetch = (path, options) => fetched(process.env.BASE + path, options);
@@ -47,6 +50,11 @@ await known.ask.onsubmit(sent({ ...flow, size: "220 kB" }, "add"));
 console.log("refused:", known.answer.textContent);
 await known.ask.onsubmit(sent(flow, "add"));
 console.log("added:", known.answer.textContent);
+const { delayChart, modeChart } = await import("./charts.js");
+const chart = delayChart([{ at_ms: 0, delay_ns: 5 }, { at_ms: 10, delay_ns: 20 }], 10, "p");
+console.log("chart:", chart.class, chart.parts.map((it) => it.points ?? it.y1).join(" | "));
+const raise = { kind: "raised", from: "LO", to: "HI", at_ms: 5 };
+console.log("modes:", modeChart([raise], ["LO", "HI"], 0, 10, "s").parts[0].points);
 console.log("rows:", known.flows.parts.length);
 const row = known.flows.parts.find((it) => it.textContent.startsWith("CAM"));
 await row.parts.at(-1).parts[0].onclick();

@@ -12,6 +12,7 @@ pub(crate) mod nested;
 pub(crate) mod port_rows;
 pub(crate) mod processor;
 pub(crate) mod processor_rows;
+pub(crate) mod purged;
 pub(crate) mod raise;
 pub(crate) mod settling;
 pub(crate) mod states;

@@ -1,13 +1,13 @@
 //! D_mc of every raise, the bound of every return, and the quiet window in front of it.
 
-use crate::description::packets::{WIRE_BITS_MAX, WIRE_BITS_MIN};
+use crate::description::packets::WIRE_BITS_MAX;
 use crate::description::read::{Mode, ModeChange, OtherTraffic};
 use crate::finding::{Findings, picos, rule};
-use crate::kernel::exact::ceil_div;
 use crate::rows::analysis::Analysis;
 use crate::rows::bounds;
 use crate::rows::context::Context;
 use crate::rows::port_rows::Backlogs;
+use crate::rows::purged;
 use crate::streams::envelopes::{contract_envelope, enforced_envelope, is_bounded_anew};
 use crate::streams::levels::{host_levels, levels_of};
 use num_bigint::BigInt;
@@ -50,7 +50,7 @@ pub(crate) fn common_terms(context: &Context<'_>) -> Terms {
 
 impl Terms {
     /// With what a switch has to purge: what the mode before left in its queues, or an earlier
-    /// raise into that mode (whole bits up).
+    /// raise into that mode (whole bits up), and what comes from the trigger to the swap.
     pub(crate) fn purging(self, context: &Context<'_>, from: u8, backlogs: &Backlogs) -> Self {
         let leads_there = |mode: &Mode| match *mode {
             Mode::Steady(level) => level == from,
@@ -58,48 +58,19 @@ impl Terms {
             Mode::Return { .. } => false,
         };
         let before = backlogs.iter().filter(|(mode, _)| leads_there(mode));
-        let purges = before.map(|(_, backlogs)| purge(context, backlogs));
+        let (frames, since_ps) = (frames(context), self.arrange_ps.saturating_add(self.update_ps));
+        let of = |waiting| purged::longest_ps(context, &frames, waiting, since_ps);
+        let purges = before.map(|(_, backlogs)| of(backlogs));
         let queues_ps = purges.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten();
         Self { queues_ps, ..self }
     }
-}
-
-/// D_q: the largest time of a switch to purge the frames that mode `a` leaves in its queues.
-fn purge(context: &Context<'_>, backlogs: &BTreeMap<usize, Option<BigInt>>) -> Option<u128> {
-    let mut longest = Some(0);
-    for purge in purges_of(context, backlogs).into_values() {
-        longest = longest.zip(purge).map(|(longest, purge)| longest.max(u128::from(purge)));
-    }
-    longest
-}
-
-/// The time in which every switch purges such backlogs, picoseconds; `None` without a bound.
-fn purges_of(
-    context: &Context<'_>,
-    backlogs: &BTreeMap<usize, Option<BigInt>>,
-) -> BTreeMap<usize, Option<u64>> {
-    let net = context.net;
-    let mut by_switch: BTreeMap<usize, Option<BigInt>> = BTreeMap::new();
-    for (port, backlog) in backlogs {
-        let node = net.ports[*port].node;
-        if net.profile(node).is_some_and(|p| p.purge_frame_ns_max > 0) {
-            let sum = by_switch.entry(node).or_insert_with(|| Some(BigInt::default()));
-            *sum = sum.take().zip(backlog.as_ref()).map(|(sum, backlog)| sum + backlog);
-        }
-    }
-    let time = |(node, bits): (usize, Option<BigInt>)| {
-        let frame_ps = net.profile(node).map_or(0, |p| p.purge_frame_ns_max * 1_000);
-        let time = bits.map(|bits| ceil_div(bits, WIRE_BITS_MIN.into()) * frame_ps);
-        (node, time.and_then(|time| u64::try_from(time).ok()))
-    };
-    by_switch.into_iter().map(time).collect()
 }
 
 /// The time in which every switch purges what any mode or raise leaves in its queues.
 pub(crate) fn purges(context: &Context<'_>, backlogs: &Backlogs) -> BTreeMap<usize, Option<u64>> {
     let mut most: BTreeMap<usize, Option<u64>> = BTreeMap::new();
     for of_mode in backlogs.values() {
-        for (node, purge) in purges_of(context, of_mode) {
+        for (node, purge) in purged::times(context, of_mode) {
             let known = most.entry(node).or_insert(Some(0));
             *known = known.zip(purge).map(|(known, purge)| known.max(purge));
         }
@@ -271,7 +242,8 @@ pub(crate) fn check(
     for (raise, terms) in terms {
         let Mode::Raise { from, to } = *raise else { continue };
         let has_bound = terms.arrange_ps < UNBOUNDED_PS && terms.queues_ps.is_some();
-        let returns = has_bound && window.is_some() && plan.quiet_ns.is_some();
+        let has_answers = answers_in_time(*terms);
+        let returns = has_bound && has_answers && window.is_some() && plan.quiet_ns.is_some();
         let changes = [(*raise, has_bound), (Mode::Return { from: to, to: from }, returns)];
         for (change, has_bound) in changes {
             if (has_bound || plan.feasible) && !seen.contains(&change) {
@@ -280,6 +252,11 @@ pub(crate) fn check(
             }
         }
     }
+}
+
+/// Whether answers to a question of the leader are there before it asks again: the next question voids them.
+const fn answers_in_time(terms: Terms) -> bool {
+    terms.arrange_ps <= POLL_PS / 2
 }
 
 /// A drain may be later than needed, or never; not sooner.
@@ -346,6 +323,7 @@ fn check_return(
     findings: &mut Findings,
 ) {
     let quiet = context.plan.quiet_ns.map(|ns| u128::from(ns) * 1_000);
+    let quiet = quiet.filter(|_| answers_in_time(terms));
     let rest = terms
         .queues_ps
         .map(|queues| terms.arrange_ps * RETURN_PHASES + terms.update_ps + queues + POLL_PS);

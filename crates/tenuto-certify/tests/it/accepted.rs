@@ -119,13 +119,14 @@ fn the_least_delay_of_two_merging_flows_is_exact_to_the_picosecond() {
 /// x in LO 12304 + 1513.896464, x in HI 12304 + 7569.4208, y 12304 + 6055.53664.
 ///
 /// * LO: 32177.433104 bit, 321.77433104 µs; HI: 19873.4208 bit, 198.734208 µs.
-/// * W = 32177.433104 bit / (100 − 61.52) Mbit/s; D_update = 50 µs; D_q = 200 ns times the
-///   (32177.433104 + 12304) bit of backlog in 672 bit frames, 67 of them; no signal has to travel.
+/// * W = 32177.433104 bit / (100 − 61.52) Mbit/s; D_update = 50 µs; no signal has to travel. D_q = 200 ns
+///   times 118 frames of 672 bit: 44482 bit of backlog (32177.433104 + 12304, whole bits up), and what two
+///   lines bring in 50 µs, 2 · (12304 + 5000) bit.
 /// * LO>HI: 38232.95744 bit at once and 10.736 Mbit/s more than the line until Θ = W + D_mc.
 #[test]
 fn the_least_delay_of_a_raise_is_exact_to_the_picosecond() {
     const HOST_PS: u64 = 123_040_000;
-    const THETA_PS: u64 = 3_217_743_310_400_u64.div_ceil(3_848) + 50_000_000 + 67 * 200_000;
+    const THETA_PS: u64 = 3_217_743_310_400_u64.div_ceil(3_848) + 50_000_000 + 118 * 200_000;
     const RAISE_PS: u64 = (382_329_574_400_000 + 107_360 * THETA_PS).div_ceil(1_000_000);
     let mut net = car();
     net.babbling = 0;

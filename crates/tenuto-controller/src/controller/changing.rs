@@ -48,7 +48,8 @@ impl Controller {
             (it.conn.is_some() && it.is_installed).then_some(*dpid)
         };
         let taking_part: BTreeSet<u64> = members.filter_map(is_there).collect();
-        let new: BTreeMap<u64, Target> = super::targets(&dpids, deployments, modes).collect();
+        let new: BTreeMap<u64, Target> =
+            super::targets(&dpids, deployments, modes, self.watches_links).collect();
         self.members.set_modes(modes.clone());
         for (dpid, member) in &mut self.members.by_dpid {
             if let Some(target) = new.get(dpid) {

@@ -139,6 +139,14 @@ impl Answer {
         self.packet_out(datapath, PacketOut { buffer_id, in_port: packet.in_port, actions, data });
     }
 
+    /// Has the switch that asked forget the packet. An answer without messages drops it too, but a switch that has
+    /// kept it for the controller then keeps it until it needs the room.
+    pub fn discard(&mut self, datapath: u64, packet: &Packet<'_>) {
+        if packet.message.buffer_id != NO_BUFFER {
+            self.send(datapath, Vec::new(), packet);
+        }
+    }
+
     /// Sends a packet-out to a switch.
     pub fn packet_out(&mut self, datapath: u64, packet_out: PacketOut) {
         self.messages.push((datapath, Member::PacketOut(packet_out)));

@@ -33,6 +33,14 @@ pub trait ReactiveApp: AppState {
     /// the table-miss entry. An answer without messages drops the packet.
     fn packet_in(&mut self, datapath: u64, packet: &Packet<'_>, answer: &mut Answer);
 
+    /// Several packets that came together, with an answer for each: as [`packet_in`](Self::packet_in) for one after the
+    /// other, which an application that lives elsewhere may be asked at once.
+    fn packet_ins(&mut self, datapath: u64, packets: &[Packet<'_>], answers: &mut [Answer]) {
+        for (packet, answer) in packets.iter().zip(answers) {
+            self.packet_in(datapath, packet, answer);
+        }
+    }
+
     /// An entry with `SEND_FLOW_REM` has gone.
     fn flow_removed(&mut self, datapath: u64, removed: &FlowRemoved, answer: &mut Answer) {
         let _ = (datapath, removed, answer);
@@ -56,6 +64,13 @@ pub trait ReactiveApp: AppState {
     /// A timer of [`Answer::start_timer`] is due; it has stopped.
     fn timer(&mut self, name: &str, answer: &mut Answer) {
         let _ = (name, answer);
+    }
+
+    /// Whether each switch is a world of its own: what is done about an event depends on what has happened at that
+    /// switch alone, is for that switch alone, and starts no timer. Exploration then leaves out orders between
+    /// switches. It reports a message to another switch; the rest is believed.
+    fn is_by_switch(&self) -> bool {
+        false
     }
 }
 
@@ -128,6 +143,10 @@ impl ReactiveApp for Box<dyn ReactiveApp> {
         (**self).packet_in(datapath, packet, answer);
     }
 
+    fn packet_ins(&mut self, datapath: u64, packets: &[Packet<'_>], answers: &mut [Answer]) {
+        (**self).packet_ins(datapath, packets, answers);
+    }
+
     fn flow_removed(&mut self, datapath: u64, removed: &FlowRemoved, answer: &mut Answer) {
         (**self).flow_removed(datapath, removed, answer);
     }
@@ -146,5 +165,9 @@ impl ReactiveApp for Box<dyn ReactiveApp> {
 
     fn timer(&mut self, name: &str, answer: &mut Answer) {
         (**self).timer(name, answer);
+    }
+
+    fn is_by_switch(&self) -> bool {
+        (**self).is_by_switch()
     }
 }

@@ -146,6 +146,30 @@ impl<A: ReactiveApp> Reactive<A> {
         }
     }
 
+    /// Messages of a switch that came together, and what each causes: the same as one after the other.
+    pub fn receive_all(&mut self, now: Instant, datapath: u64, bodies: &[Body]) -> Vec<Reaction> {
+        let are_packets = |one: &Body, other: &Body| asked(one).is_some() && asked(other).is_some();
+        let runs = bodies.chunk_by(are_packets);
+        runs.flat_map(|run| self.receive_run(now, datapath, run)).collect()
+    }
+
+    /// One message, or several packet-ins.
+    fn receive_run(&mut self, now: Instant, datapath: u64, run: &[Body]) -> Vec<Reaction> {
+        let packet = |body| {
+            let (number, packet_in) = asked(body)?;
+            Some((number, Packet::of(packet_in)?))
+        };
+        let packets: Option<Vec<(Option<u64>, Packet<'_>)>> = run.iter().map(packet).collect();
+        let Some(packets) = packets.filter(|packets| packets.len() > 1) else {
+            return run.iter().map(|body| self.receive(now, datapath, body)).collect();
+        };
+        let mut answers: Vec<Answer> =
+            packets.iter().map(|(number, _)| self.answer_to(now, datapath, *number)).collect();
+        let packets: Vec<Packet<'_>> = packets.into_iter().map(|(_, packet)| packet).collect();
+        self.app.packet_ins(datapath, &packets, &mut answers);
+        answers.into_iter().map(|answer| self.finish(answer)).collect()
+    }
+
     /// Names every running timer and when it is due.
     pub fn for_each_deadline(&self, visit: impl FnMut(&str, Instant)) {
         self.timers.for_each(visit);
@@ -176,16 +200,21 @@ impl<A: ReactiveApp> Reactive<A> {
         number: Option<u64>,
         packet_in: &PacketIn,
     ) -> Reaction {
+        let mut answer = self.answer_to(now, datapath, number);
+        if let Some(packet) = Packet::of(packet_in) {
+            self.app.packet_in(datapath, &packet, &mut answer);
+        }
+        self.finish(answer)
+    }
+
+    /// An answer to a packet-in, which Attendre numbers.
+    fn answer_to(&mut self, now: Instant, datapath: u64, number: Option<u64>) -> Answer {
         let numbered = number.map(|number| {
             self.counter += 1;
             let (generation, counter) = (self.generation, self.counter);
             Numbered { number, version: Version { generation, counter } }
         });
-        let mut answer = Answer::new(datapath, numbered).at(now);
-        if let Some(packet) = Packet::of(packet_in) {
-            self.app.packet_in(datapath, &packet, &mut answer);
-        }
-        self.finish(answer)
+        Answer::new(datapath, numbered).at(now)
     }
 
     fn reply(&mut self, now: Instant, datapath: u64, reply: &MultipartReply) -> Reaction {
@@ -232,5 +261,17 @@ impl<A: ReactiveApp> Reactive<A> {
         let notes = core::mem::take(&mut answer.notes);
         let fault = answer.fault.take();
         Reaction { messages: answer.finish_among(&self.plain), notes, fault }
+    }
+}
+
+/// The packet-in of a message, and the number that Attendre gives it.
+const fn asked(body: &Body) -> Option<(Option<u64>, &PacketIn)> {
+    match body {
+        Body::PacketIn(packet_in) => Some((None, packet_in)),
+        Body::Experimenter(Experimenter::Attendre(AttendreMessage::PacketIn {
+            number,
+            packet_in,
+        })) => Some((Some(*number), packet_in)),
+        _ => None,
     }
 }

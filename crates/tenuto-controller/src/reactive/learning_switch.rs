@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 use tenuto_openflow::constants::port;
 use tenuto_openflow::{Action, FlowMod, Match, Port, PortStatus};
 
+/// With room for no more addresses than this, what one switch learns may keep another from learning.
+const SHARED_BELOW: usize = 1_000;
+
 /// Where addresses were seen, by switch.
 ///
 /// A host that moves is learned anew as soon as a packet of it enters elsewhere: entries are for a port of
@@ -79,15 +82,20 @@ impl ReactiveApp for LearningSwitch {
         }
     }
 
+    /// Addresses are learned switch by switch, while there is room for those of all.
+    fn is_by_switch(&self) -> bool {
+        self.addresses_max.saturating_sub(self.seen.len()) > SHARED_BELOW
+    }
+
     /// An entry to a known destination, or else every port but that of entry.
     fn packet_in(&mut self, datapath: u64, packet: &Packet<'_>, answer: &mut Answer) {
         if !self.tree.carries(datapath, packet.in_port) {
-            return;
+            return answer.discard(datapath, packet);
         }
         self.learn(datapath, packet, answer);
         match self.seen.get(&(datapath, packet.dst)) {
             // It is on the side from where the packet came.
-            Some(&to) if to == packet.in_port => {}
+            Some(&to) if to == packet.in_port => answer.discard(datapath, packet),
             Some(&to) => {
                 let way = entry(packet.addresses_at_port(), vec![output(to)]);
                 let way = FlowMod { idle_timeout: self.idle_s, ..way };
@@ -95,8 +103,9 @@ impl ReactiveApp for LearningSwitch {
             }
             None => {
                 let ports = self.flood(datapath, packet.in_port);
-                if !ports.is_empty() {
-                    answer.send(datapath, ports, packet);
+                match ports.is_empty() {
+                    true => answer.discard(datapath, packet),
+                    false => answer.send(datapath, ports, packet),
                 }
             }
         }

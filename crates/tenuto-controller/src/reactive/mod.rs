@@ -58,6 +58,7 @@
 
 mod answer;
 mod app;
+mod barrier_gate;
 mod conversation;
 mod entry;
 mod firewall;
@@ -69,6 +70,7 @@ mod monitor;
 mod named;
 mod packet;
 mod route_flow;
+mod shortest_ways;
 mod spanning_tree;
 mod timers;
 mod traffic_engineering;
@@ -77,6 +79,7 @@ mod way;
 
 pub use answer::{Answer, Numbered};
 pub use app::{AppState, ReactiveApp};
+pub use barrier_gate::BarrierGate;
 pub use conversation::Conversation;
 pub use entry::{deletion, entry, is_gone, output};
 pub use firewall::Firewall;

@@ -6,6 +6,7 @@ use super::learning_switch::LearningSwitch;
 use super::load_balancer::{LoadBalancer, Replica};
 use super::monitor::Monitor;
 use super::route_flow::RouteFlow;
+use super::shortest_ways::shortest_ways;
 use super::spanning_tree::SpanningTree;
 use super::traffic_engineering::{LoadLimits, TrafficEngineering};
 use super::way::Hop;
@@ -19,7 +20,11 @@ const KEPT_MAX: usize = 65_536;
 /// Names of applications, each with what it does and the settings that it takes.
 pub const APPLICATIONS: [(&str, &str); 6] = [
     ("learning-switch", "MAC learning, loop-free with a network file; idle=SECONDS"),
-    ("route-flow", "entries on the whole way at once; way=MAC@DATAPATH:PORT,DATAPATH:PORT,…"),
+    (
+        "route-flow",
+        "entries on the whole way at once, the shortest of a network file unless said; \
+         way=MAC@DATAPATH:PORT,DATAPATH:PORT,…, match=addresses|conversations",
+    ),
     ("firewall", "replies only come in; inside=PORT, outside=PORT, idle=SECONDS"),
     ("load-balancer", "flows to replicas in turn; service=MAC, replica=MAC@PORT, idle=SECONDS"),
     (
@@ -50,10 +55,20 @@ pub fn named(
             Box::new(learning(&reader, tree)?)
         }
         "route-flow" => {
-            reader.only(&["way"])?;
-            let ways = reader.all("way").map(way).collect::<Result<Vec<_>, _>>()?;
+            reader.only(&["way", "match"])?;
+            let mut ways = reader.all("way").map(way).collect::<Result<Vec<_>, _>>()?;
+            if let Some(network) = network.filter(|_| ways.is_empty()) {
+                ways = shortest_ways(network);
+            }
             let add = |app: RouteFlow, (dst, hops)| app.with_way(dst, hops);
-            Box::new(ways.into_iter().fold(RouteFlow::new(), add))
+            let app = ways.into_iter().fold(RouteFlow::new(), add);
+            match reader.all("match").last() {
+                None | Some("addresses") => Box::new(app),
+                Some("conversations") => Box::new(app.with_conversations()),
+                Some(other) => {
+                    return Err(format!("`match={other}`: addresses or conversations is meant"));
+                }
+            }
         }
         "firewall" => {
             reader.only(&["inside", "outside", "idle"])?;

@@ -3,10 +3,11 @@
 
 use super::answer::Answer;
 use super::app::ReactiveApp;
+use super::entry::entry;
 use super::packet::Packet;
 use super::way::{Hop, install, rest_from};
 use std::collections::{BTreeMap, BTreeSet};
-use tenuto_openflow::{Port, PortStats, RequestBody};
+use tenuto_openflow::{FlowMod, Port, PortStats, RequestBody};
 use tenuto_units::Span;
 
 const POLL: &str = "poll";
@@ -115,7 +116,8 @@ impl ReactiveApp for TrafficEngineering {
 
     fn packet_in(&mut self, datapath: u64, packet: &Packet<'_>, answer: &mut Answer) {
         if let Some(hops) = self.chosen(datapath, packet.dst) {
-            install(hops, self.idle_s, packet, answer);
+            let way = entry(packet.addresses(), Vec::new());
+            install(hops, &FlowMod { idle_timeout: self.idle_s, ..way }, packet, answer);
         }
     }
 

@@ -3,7 +3,7 @@
 use super::answer::Answer;
 use super::entry::{entry, output};
 use super::packet::Packet;
-use tenuto_openflow::FlowMod;
+use tenuto_openflow::{FlowMod, Match};
 
 /// A switch on a way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,10 +21,10 @@ pub(super) fn rest_from(hops: &[Hop], datapath: u64) -> Option<&[Hop]> {
 }
 
 /// A flow-mod to every switch of a way; that of the first switch takes the packet along.
-pub(super) fn install(hops: &[Hop], idle_s: u16, packet: &Packet<'_>, answer: &mut Answer) {
+pub(super) fn install(hops: &[Hop], way: &FlowMod, packet: &Packet<'_>, answer: &mut Answer) {
     for (place, hop) in hops.iter().enumerate() {
-        let way = entry(packet.addresses(), vec![output(hop.port)]);
-        let way = FlowMod { idle_timeout: idle_s, ..way };
+        let instructions = entry(Match::ANY, vec![output(hop.port)]).instructions;
+        let way = FlowMod { instructions, ..way.clone() };
         match place {
             0 => answer.install(hop.datapath, way, packet),
             _ => answer.flow_mod(hop.datapath, way),

@@ -4,12 +4,12 @@
 use super::actions::bridge::Bridge;
 use super::actions::group::{DEPTH_MAX, GroupCounts};
 use super::actions::packet::{Buffer, EditSet};
-use super::actions::packet_in::PacketBuffers;
+use super::actions::packet_buffers::PacketBuffers;
 use super::attendre::Attendre;
 use super::classifier::hash_key::HashKey;
 use super::config::GeneralConfig;
-use super::control::LongWork;
 use super::control::connection::ConnectionId;
+use super::control::task::LongWork;
 use super::meter::MeterState;
 use super::path_cache::action_program::Step;
 use super::port::features::PortFeatures;
@@ -24,13 +24,42 @@ use tenuto_openflow::SliceStatus;
 /// (`OFP_DEFAULT_MISS_SEND_LEN`).
 const MISS_SEND_LEN: u16 = 128;
 
+/// Frames before buckets changed them, by depth of the group. Between two frames it means nothing, so a copy of a
+/// switch has none of it until it needs the room: explored switches are copied at every step.
+#[derive(Debug)]
+pub(super) struct SavedFrames(Vec<Buffer>);
+
+impl SavedFrames {
+    fn new() -> Self {
+        Self(vec![Buffer::default(); DEPTH_MAX + 1])
+    }
+
+    /// The place of a depth; `None` beyond the deepest.
+    pub(super) fn get_mut(&mut self, depth: usize) -> Option<&mut Buffer> {
+        if depth <= DEPTH_MAX && self.0.len() <= depth {
+            self.0.resize_with(depth + 1, Buffer::default);
+        }
+        self.0.get_mut(depth)
+    }
+
+    pub(super) fn get(&self, depth: usize) -> Option<&Buffer> {
+        self.0.get(depth)
+    }
+}
+
+impl Clone for SavedFrames {
+    fn clone(&self) -> Self {
+        Self(Vec::new())
+    }
+}
+
 /// State of a general switch.
 #[derive(Clone, Debug)]
 pub(super) struct General {
     /// The frame being changed.
     pub(super) buffer: Buffer,
     /// Frames as they were before a bucket changed them, by depth of the group.
-    pub(super) saved: Vec<Buffer>,
+    pub(super) saved: SavedFrames,
     /// Changes in the action set of the frame at hand.
     pub(super) set: EditSet,
     pub(super) waiting: PacketBuffers,
@@ -51,8 +80,6 @@ pub(super) struct General {
     pub(super) withdrawn: TableSet,
     pub(super) flags: u16,
     pub(super) miss_send_len: u16,
-    /// Times that one frame is sent at most.
-    pub(super) copies_max: u32,
     /// What the links of ports are able to do, as far as it was told, by port number.
     pub(super) features: BTreeMap<u32, PortFeatures>,
     /// What makes it the virtual datapath of a slice.
@@ -66,7 +93,7 @@ impl General {
         let limit = config.packet_ins_per_s.map(Meter::of_packets);
         Self {
             buffer: Buffer::default(),
-            saved: vec![Buffer::default(); DEPTH_MAX + 1],
+            saved: SavedFrames::new(),
             set: EditSet::default(),
             waiting: PacketBuffers::new(config.buffers_max),
             expiry: Expiry::default(),
@@ -81,7 +108,6 @@ impl General {
             withdrawn: TableSet::default(),
             flags: 0,
             miss_send_len: MISS_SEND_LEN,
-            copies_max: config.copies_max.max(u32::try_from(ports).unwrap_or(u32::MAX)),
             features: BTreeMap::new(),
             slice: config.slice.as_ref().map(SliceState::new).map(Box::new),
             slices: Vec::new(),

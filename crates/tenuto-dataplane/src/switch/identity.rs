@@ -35,10 +35,30 @@ impl Switch {
 
     /// The same where time stands still (`untimed`: docs/theory/attendre.md,
     /// "What is explored"): any armed timer may fire, buckets
-    /// are full, and how long anything takes or has lasted makes no difference.
+    /// are full, and how long anything takes or has lasted makes no difference. Nor do the numbers of packets
+    /// that wait for a controller: a world with messages on their way that name such a packet keeps its
+    /// [`kept_rank`](Self::kept_rank) in place of its number.
     pub fn identify_untimed<H: Hasher>(&self, hasher: &mut H, content: impl Fn(FrameId) -> u64) {
         let (for_deadlines, for_ages) = (Instant::MAX, Instant::ZERO);
         self.identify_by(Clock { for_deadlines, for_ages, is_frozen: true }, hasher, content);
+    }
+
+    /// Packets that wait for a controller's word on them.
+    pub fn packets_kept(&self) -> usize {
+        self.general.as_ref().map_or(0, |general| general.waiting.count())
+    }
+
+    /// Where the packet of that number stands among those that wait, in the order of their contents;
+    /// `None` if it does not wait.
+    pub fn kept_rank(&self, buffer_id: u32) -> Option<usize> {
+        self.general.as_ref()?.waiting.rank(buffer_id)
+    }
+
+    /// What [`identify_untimed`](Self::identify_untimed) leaves out: under which numbers packets wait, and which is next.
+    pub fn identify_kept_numbers<H: Hasher>(&self, now: Instant, hasher: &mut H) {
+        if let Some(general) = &self.general {
+            general.waiting.identify(now, hasher);
+        }
     }
 
     fn identify_by<H: Hasher>(
@@ -76,7 +96,7 @@ impl Switch {
             });
         }
         (&self.connections, self.generation).hash(hasher);
-        self.identify_general(for_ages, hasher);
+        self.identify_general(for_ages, is_frozen, hasher);
         self.identify_attendre(clock, hasher, &content);
         if let Some(agent) = &self.agent {
             agent.identify(for_ages, hasher);
@@ -84,10 +104,13 @@ impl Switch {
     }
 
     /// What only a general switch has: packets that wait, ages of entries with time-outs, ports.
-    fn identify_general(&self, now: Instant, hasher: &mut impl Hasher) {
+    fn identify_general(&self, now: Instant, is_frozen: bool, hasher: &mut impl Hasher) {
         let Some(general) = &self.general else { return };
         (general.flags, general.miss_send_len, general.withdrawn).hash(hasher);
-        general.waiting.identify(now, hasher);
+        match is_frozen {
+            true => general.waiting.identify_unnumbered(hasher),
+            false => general.waiting.identify(now, hasher),
+        }
         general.bridge.identify(now, hasher);
         for limit in &general.packet_in_limits {
             limit.deficit(now).hash(hasher);

@@ -16,8 +16,10 @@ mod identity;
 mod meter;
 mod mode;
 mod monitor;
+mod outputs;
 mod path_cache;
 mod pipeline;
+mod policy;
 mod port;
 mod slices;
 mod tables;
@@ -53,6 +55,7 @@ use crate::{DropReason, Dropped, Effects, Egress, FrameId, Frames, TimerId, Work
 use actions::group::{GroupState, Groups};
 use control::connection::Connection;
 use general::General;
+use policy::Policy;
 use port::index::PortIndex;
 use port::{PortState, report};
 use std::borrow::Cow;
@@ -64,6 +67,7 @@ use tenuto_wire::frame_bytes;
 #[derive(Clone, Debug)]
 pub struct Switch {
     config: Arc<SwitchConfig>,
+    policy: Policy,
     tables: Tables,
     groups: Arc<Groups>,
     ports: Vec<PortState>,
@@ -99,8 +103,10 @@ impl Switch {
                 port.egress.count_at_least(general.frame_bits_least);
             }
         }
+        let policy = Policy::new(config.general.as_ref(), ports.len());
         let index = ports.iter().enumerate().map(|(place, p)| (p.number, place)).collect();
         Self {
+            policy,
             tables: Tables::new(config.clone()),
             groups: Arc::default(),
             port_index: Arc::new(index),

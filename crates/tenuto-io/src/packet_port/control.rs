@@ -5,22 +5,25 @@ use crate::sys::time::timespec_ns;
 
 /// What the control messages of a frame say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ancillary {
-    /// When the frame entered the kernel, in CLOCK_REALTIME.
-    pub(super) stamp_realtime_ns: Option<u64>,
+pub(crate) struct Ancillary {
+    /// When the frame entered the kernel, or left it, in CLOCK_REALTIME.
+    pub(crate) stamp_realtime_ns: Option<u64>,
+    /// When it passed the device, by the device's own clock.
+    pub(crate) stamp_device_ns: Option<u64>,
     /// The outer tag, if the kernel took one off.
-    pub(super) vlan: Option<VlanTag>,
+    pub(crate) vlan: Option<VlanTag>,
     /// The sender left the checksum to a device, and none has filled it in.
-    pub(super) checksum_missing: bool,
+    pub(crate) checksum_missing: bool,
 }
 
 /// `struct cmsghdr`: a length in native words, a level, a type.
 const HEADER_BYTES: usize = size_of::<libc::cmsghdr>();
 const LENGTH_BYTES: usize = size_of::<usize>();
+const STAMP_BYTES: usize = size_of::<libc::timespec>();
 
 impl Ancillary {
     /// Reads the control messages; whatever is unknown or cut off is left out.
-    pub(super) fn parse(mut control: &[u8]) -> Self {
+    pub(crate) fn parse(mut control: &[u8]) -> Self {
         let mut found = Self::default();
         while let Some((header, _)) = control.split_at_checked(HEADER_BYTES) {
             let length = usize::from_ne_bytes(bytes_at(header, 0));
@@ -31,12 +34,23 @@ impl Ancillary {
                 (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
                     found.stamp_realtime_ns = parse_stamp(payload);
                 }
+                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => found.parse_stamps(payload),
                 (libc::SOL_PACKET, libc::PACKET_AUXDATA) => found.parse_auxiliary(payload),
                 _ => {}
             }
             control = control.get(length.next_multiple_of(LENGTH_BYTES)..).unwrap_or(&[]);
         }
         found
+    }
+
+    /// A `struct scm_timestamping`: the kernel's stamp, one that is out of use, the device's. Zero is none.
+    fn parse_stamps(&mut self, payload: &[u8]) {
+        let stamp = |place: usize| {
+            let bytes = payload.get(place * STAMP_BYTES..)?;
+            parse_stamp(bytes).filter(|&ns| ns > 0)
+        };
+        self.stamp_realtime_ns = stamp(0);
+        self.stamp_device_ns = stamp(2);
     }
 
     /// A `struct tpacket_auxdata`: status, length, captured length, two offsets, tag, its EtherType.
@@ -103,6 +117,7 @@ mod tests {
             stamp_realtime_ns: Some(3_000_000_500),
             vlan: Some(VlanTag { protocol: 0x88a8, control: 0xe001 }),
             checksum_missing: true,
+            stamp_device_ns: None,
         };
         assert_eq!(Ancillary::parse(&[&stamp[..], &unknown, &tag].concat()), expected);
         assert_eq!(Ancillary::parse(&[&tag[..], &stamp, &unknown].concat()), expected);
@@ -116,6 +131,22 @@ mod tests {
         assert_eq!(parse(&auxiliary(0, 5, 0)), None);
         let tag = VlanTag { protocol: 0x8100, control: 5 };
         assert_eq!(parse(&auxiliary(libc::TP_STATUS_VLAN_VALID, 5, 0)), Some(tag));
+    }
+
+    #[test]
+    fn stamps_of_kernel_and_device_are_told_apart() {
+        let three = |stamps: [i64; 3]| {
+            let bytes = stamps.map(|ns| [0_i64.to_ne_bytes(), ns.to_ne_bytes()].concat());
+            Ancillary::parse(&message(libc::SOL_SOCKET, libc::SCM_TIMESTAMPING, &bytes.concat()))
+        };
+        let found = |it: Ancillary| (it.stamp_realtime_ns, it.stamp_device_ns);
+        assert_eq!(found(three([5, 0, 0])), (Some(5), None));
+        assert_eq!(found(three([0, 9, 7])), (None, Some(7)), "the second is out of use");
+        assert_eq!(found(three([5, 0, 7])), (Some(5), Some(7)));
+        let whole = message(libc::SOL_SOCKET, libc::SCM_TIMESTAMPING, &[1; 48]);
+        for length in 0..whole.len() {
+            Ancillary::parse(&whole[..length]);
+        }
     }
 
     #[test]

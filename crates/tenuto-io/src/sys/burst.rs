@@ -14,7 +14,7 @@ use std::ptr::NonNull;
 /// Room in front of a received frame, into which a stripped VLAN tag can be put back.
 pub(crate) const HEADROOM_BYTES: usize = 4;
 const SLOT_BYTES: usize = HEADROOM_BYTES + FRAME_BYTES_LIMIT;
-/// Words for the ancillary data: stamp (32 B) and auxiliary data (40 B), with room to spare.
+/// Words for the ancillary data: stamps (64 B at most) and auxiliary data (40 B), with room to spare.
 const CONTROL_WORDS: usize = 16;
 const CONTROL_BYTES: usize = CONTROL_WORDS * 8;
 
@@ -107,6 +107,24 @@ impl ReceiveBurst {
 
     /// Receives at most `count` messages without blocking.
     pub(crate) fn receive(&mut self, socket: BorrowedFd<'_>, count: usize) -> io::Result<usize> {
+        self.receive_with(socket, count, 0)
+    }
+
+    /// The same of the socket's errors, among which are frames that have left, with their stamps.
+    pub(crate) fn receive_sent(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        count: usize,
+    ) -> io::Result<usize> {
+        self.receive_with(socket, count, libc::MSG_ERRQUEUE)
+    }
+
+    fn receive_with(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        count: usize,
+        more: libc::c_int,
+    ) -> io::Result<usize> {
         let used = std::mem::take(&mut self.used);
         let block = self.block.get();
         for header in &mut block.headers[..used] {
@@ -114,7 +132,7 @@ impl ReceiveBurst {
         }
         let count = libc::c_uint::try_from(count.min(BURST_FRAMES)).expect("at most 32");
         let headers = block.headers.as_mut_ptr();
-        let (fd, flags) = (socket.as_raw_fd(), libc::MSG_DONTWAIT);
+        let (fd, flags) = (socket.as_raw_fd(), libc::MSG_DONTWAIT | more);
         // SAFETY: `headers` has at least `count` entries, each pointing to one vector, one slot
         // and one control area of the same live block; no reference into it is alive meanwhile.
         // Needed: std has no recvmmsg.

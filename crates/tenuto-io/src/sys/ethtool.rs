@@ -183,3 +183,92 @@ pub(crate) fn link_settings(socket: BorrowedFd<'_>, name: &CStr) -> io::Result<R
         modes: [mask(0), mask(1), mask(2)],
     })
 }
+
+/// `ETHTOOL_GET_TS_INFO`.
+const GET_STAMPING: u32 = 0x41;
+/// `ETHTOOL_GDRVINFO`.
+const GET_DRIVER: u32 = 0x03;
+
+/// `struct ethtool_ts_info` of <linux/ethtool.h>.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stamping {
+    command: u32,
+    /// `SOF_TIMESTAMPING_...`
+    what: u32,
+    /// Number of its clock; negative if it has none.
+    pub(crate) clock: i32,
+    transmit_types: u32,
+    transmit_reserved: [u32; 3],
+    receive_filters: u32,
+    receive_reserved: [u32; 3],
+}
+
+impl Stamping {
+    /// Whether its driver has the kernel stamp what leaves.
+    pub(crate) const fn has_kernel_stamp_departures(&self) -> bool {
+        self.what & libc::SOF_TIMESTAMPING_TX_SOFTWARE != 0
+    }
+
+    /// Whether the device stamps every frame of both ways.
+    pub(crate) const fn can_stamp_all(&self) -> bool {
+        const ON: u32 = 1 << 1;
+        const ALL: u32 = 1 << 1;
+        let both = libc::SOF_TIMESTAMPING_TX_HARDWARE
+            | libc::SOF_TIMESTAMPING_RX_HARDWARE
+            | libc::SOF_TIMESTAMPING_RAW_HARDWARE;
+        self.what & both == both && self.transmit_types & ON != 0 && self.receive_filters & ALL != 0
+    }
+}
+
+/// What the device `name`, which must be shorter than IFNAMSIZ, is able to stamp.
+pub(crate) fn stamping(socket: BorrowedFd<'_>, name: &CStr) -> io::Result<Stamping> {
+    let mut told = Stamping { command: GET_STAMPING, ..Stamping::default() };
+    let mut request = super::interface::request(name)?;
+    request.ifr_ifru.ifru_data = (&raw mut told).cast();
+    // SAFETY: `request` is a live ifreq with a terminated name, whose data points to a live ethtool_ts_info, which is what
+    // this command writes. Needed: std has no ioctl.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL, &raw mut request) })?;
+    Ok(told)
+}
+
+/// `struct ethtool_drvinfo` of <linux/ethtool.h>.
+#[repr(C)]
+struct Driver {
+    command: u32,
+    name: [u8; 32],
+    rest: [u8; 32 * 4 + 12 + 4 * 5],
+}
+
+/// The name of the driver of the device `name`, which must be shorter than IFNAMSIZ.
+pub(crate) fn driver(socket: BorrowedFd<'_>, name: &CStr) -> io::Result<String> {
+    let mut told = Driver { command: GET_DRIVER, name: [0; 32], rest: [0; 160] };
+    let mut request = super::interface::request(name)?;
+    request.ifr_ifru.ifru_data = (&raw mut told).cast();
+    // SAFETY: `request` is a live ifreq with a terminated name, whose data points to a live ethtool_drvinfo (196 B), which
+    // is what this command writes. Needed: std has no ioctl.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL, &raw mut request) })?;
+    let end = told.name.iter().position(|&byte| byte == 0).unwrap_or(told.name.len());
+    Ok(String::from_utf8_lossy(&told.name[..end]).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn structures_are_as_large_as_the_kernels() {
+        assert_eq!((size_of::<Stamping>(), size_of::<Driver>()), (44, 196));
+    }
+
+    #[test]
+    fn only_a_device_that_stamps_all_of_both_ways_counts() {
+        let all =
+            Stamping { what: 0x7f, transmit_types: 2, receive_filters: 2, ..Stamping::default() };
+        assert!(all.can_stamp_all());
+        // PTP frames alone, no stamps of what leaves, stamps of the kernel alone.
+        assert!(!Stamping { receive_filters: 1 << 12, ..all }.can_stamp_all());
+        assert!(!Stamping { transmit_types: 1, ..all }.can_stamp_all());
+        assert!(!Stamping { what: 0x18 | 2, ..all }.can_stamp_all());
+    }
+}

@@ -119,6 +119,30 @@ fn take_statistics(socket: BorrowedFd<'_>) -> io::Result<libc::tpacket_stats> {
     get_option(socket, libc::SOL_PACKET, libc::PACKET_STATISTICS, none)
 }
 
+/// Words for the ancillary data of a connection: one stamp, with room to spare.
+const CONTROL_WORDS: usize = 8;
+
+/// Reads what a connection has, with its ancillary data.
+pub(crate) fn receive_stamped(
+    socket: BorrowedFd<'_>,
+    room: &mut [u8],
+) -> io::Result<(usize, Vec<u8>)> {
+    let mut control = [0_u64; CONTROL_WORDS];
+    let mut part = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() };
+    // SAFETY: null pointers and zero lengths are valid for every field. Needed: its padding has no constructor.
+    let mut message: libc::msghdr = unsafe { zeroed() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = (&raw mut control).cast();
+    message.msg_controllen = size_of_val(&control);
+    // SAFETY: `message` points to one live vector, which covers `room`, and to a control area of the length told; none of
+    // them is borrowed otherwise meanwhile. Needed: std has no recvmsg.
+    let read = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT) };
+    let count = usize::try_from(read).map_err(|_| io::Error::last_os_error())?;
+    let bytes = control.iter().flat_map(|word| word.to_ne_bytes());
+    Ok((count, bytes.take(message.msg_controllen).collect()))
+}
+
 /// A counter that is readable while it is above zero.
 pub(crate) fn event_counter() -> io::Result<OwnedFd> {
     // SAFETY: no pointers are passed. Needed: std has no eventfd.

@@ -6,5 +6,6 @@ mod links;
 mod measure;
 mod namespaces;
 mod ports;
+mod stamped;
 mod traps;
 mod xdp;

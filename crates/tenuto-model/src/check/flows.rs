@@ -358,14 +358,7 @@ impl FlowJudge<'_> {
         if !flow.source.is_empty() && !is_host(&flow.source) {
             self.unknown_host(reader, "source", &flow.source);
         }
-        for switch in &flow.monitor_at {
-            if !matches!(self.topology.node(switch), Some(NodeRef::Switch(_))) {
-                let switches = self.network.switches.iter().map(|s| s.name.as_str());
-                let meant = reader.meant(switch, switches).unwrap_or_default();
-                let message = format!("there is no switch `{}`", shown(switch));
-                reader.error_at(&self.at("monitor_at"), &message, &meant);
-            }
-        }
+        self.monitored(reader, topology_in_doubt);
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         if flow.targets.is_empty() {
             reader.error_at(&self.at("targets"), "the flow has no target", "add `targets: [h2]`");
@@ -389,6 +382,48 @@ impl FlowJudge<'_> {
                 self.ways(reader, target, &key);
             }
         }
+    }
+
+    /// The switches of `monitor_at` exist, and where there is something to watch, a way of the flow can cross
+    /// one of them. The list may stand for all flows, so that not every flow crosses all of it.
+    fn monitored(&self, reader: &mut Reader, topology_in_doubt: bool) {
+        let (flow, path) = (self.flow, self.at("monitor_at"));
+        let mut exist = !flow.monitor_at.is_empty();
+        for switch in &flow.monitor_at {
+            if !matches!(self.topology.node(switch), Some(NodeRef::Switch(_))) {
+                let switches = self.network.switches.iter().map(|s| s.name.as_str());
+                let meant = reader.meant(switch, switches).unwrap_or_default();
+                let message = format!("there is no switch `{}`", shown(switch));
+                reader.error_at(&path, &message, &meant);
+                exist = false;
+            }
+        }
+        if topology_in_doubt || !exist || !flow.is_watched() {
+            return;
+        }
+        if !flow.monitor_at.iter().any(|switch| self.may_cross(switch)) {
+            let named = flow.monitor_at.join(", ");
+            let message =
+                format!("no way of flow `{}` crosses {named}: nothing watches it", flow.name);
+            let first = self.topology.attachments(&flow.source, None).find_map(|it| it.switch);
+            let hint = first.map_or_else(
+                || "leave `monitor_at` out: the first switch watches".to_owned(),
+                |index| format!("the first on its way is {}", self.network.switches[index].name),
+            );
+            reader.error_at(&path, &message, &hint);
+        }
+    }
+
+    /// Whether some target can be reached by a way across `switch`: by the route as written, else by any
+    /// that crosses no node twice.
+    fn may_cross(&self, switch: &str) -> bool {
+        let (source, topology) = (self.flow.source.as_str(), self.topology);
+        self.flow.targets.iter().any(|target| {
+            target.routes.iter().any(|route| match route {
+                Some(route) => route.iter().any(|name| name == switch),
+                None => topology.is_between(switch, source, &target.host),
+            })
+        })
     }
 
     fn deadlines(&self, reader: &mut Reader, deadlines: &[u64], key: &str) {

@@ -1,5 +1,6 @@
 //! Whether a description as a whole can be: every rule, every violation.
 
+mod between;
 mod flows;
 mod topology;
 

@@ -80,6 +80,11 @@ impl<'a> Topology<'a> {
         self.nodes.get(name).copied()
     }
 
+    /// The node's name as the network has it.
+    pub(super) fn name_of(&self, name: &str) -> Option<&'a str> {
+        self.nodes.get_key_value(name).map(|(name, _)| *name)
+    }
+
     pub(crate) fn neighbours(&self, name: &str) -> &[(&'a str, &'a Link)] {
         self.neighbours.get(name).map_or(&[], Vec::as_slice)
     }

@@ -33,3 +33,30 @@ fn a_higher_mode_allows_what_a_lower_one_does() {
         assert!(said.contains("a host does not know the mode"), "{said}");
     }
 }
+
+#[test]
+fn a_flow_is_watched_on_its_way() {
+    let cam = "    priority: 1\n";
+    let said = problems_of(cam, "    priority: 1\n    monitor_at: [sw2, sw4]\n");
+    assert!(said.contains("there is no switch `sw4`"), "{said}");
+    let side = CAR.replacen(
+        "sw3: {profile: tenuto}}",
+        "sw3: {profile: tenuto}, sw4: {profile: tenuto}}",
+        1,
+    );
+    let side =
+        side.replacen("  - {ends: [sw2, d2]}", "  - {ends: [sw2, d2]}\n  - {ends: [sw2, sw4]}", 1);
+    let said = |at: &str| {
+        let text = side.replacen(cam, &format!("{cam}    monitor_at: {at}\n"), 1);
+        let read = read_network(&MemorySources::new().with("car.yaml", &text), "car.yaml");
+        read.map_or_else(|problems| problems.to_string(), |_| String::new())
+    };
+    assert_eq!(said("[sw3, sw4]"), "");
+    let off = said("[sw4]");
+    assert!(off.contains("car.yaml:36, flows.CAM.monitor_at"), "{off}");
+    assert!(off.contains("no way of flow `CAM` crosses sw4"), "{off}");
+    assert!(off.contains("the first on its way is sw1"), "{off}");
+    // Written for all flows: STREAM has nothing to watch, and CAM crosses it.
+    let all = "flow: {match: five-tuple}";
+    assert_eq!(problems_of(all, "flow: {match: five-tuple, monitor_at: [sw3]}"), "");
+}

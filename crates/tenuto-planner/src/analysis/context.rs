@@ -3,6 +3,7 @@
 use super::meters::Policing;
 use super::mode_result::ModeResult;
 use super::port::Ports;
+use super::purging::Purging;
 use super::raise_terms::RaiseTerms;
 use super::settled::Settled;
 use super::whole_paths::WholePaths;
@@ -22,6 +23,8 @@ pub(crate) struct Analysis<'a> {
     pub(crate) results: Vec<ModeResult>,
     /// D_arrange, picoseconds.
     pub(crate) arrange: Option<i128>,
+    /// What D_q rests on beside backlogs.
+    pub(crate) purging: Purging,
     /// D_mc and the drain per raise.
     pub(crate) raises: Vec<(Transition, Option<RaiseTerms>, Option<i128>)>,
     /// Whether what mode changes take of shared processors found no bound: nothing is claimed.

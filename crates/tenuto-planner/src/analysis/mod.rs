@@ -9,6 +9,7 @@ pub(crate) mod mode_result;
 pub(crate) mod port;
 pub(crate) mod port_graph;
 pub(crate) mod processor;
+pub(crate) mod purging;
 pub(crate) mod raise_terms;
 pub(crate) mod settled;
 pub(crate) mod upstream;

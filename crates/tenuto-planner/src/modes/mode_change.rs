@@ -3,7 +3,9 @@
 use crate::analysis::context::Analysis;
 use crate::analysis::hop_sum::sum_of_hops;
 use crate::analysis::mode_input::ModeInput;
+use crate::analysis::mode_result::ModeResult;
 use crate::analysis::port::Ports;
+use crate::analysis::purging::Purging;
 use tenuto_calculus::{UBIT_PER_BIT, div_up, ubits};
 use tenuto_model::{ModeChangeBound, ModeChangeTerm, Transition};
 use tenuto_units::{FRAME_BYTES_MAX, wire_bits};
@@ -95,13 +97,35 @@ pub(crate) fn update(ports: &Ports<'_>) -> i128 {
     profiles.map(|p| i128::from(p.swap_ns_max) * 1_000).max().unwrap_or(0)
 }
 
-/// D_q: the largest time in which a switch purges what mode `mode_input` can have queued.
-pub(crate) fn queue(ports: &Ports<'_>, backlogs: &[Option<u64>]) -> Option<i128> {
-    purges(ports, backlogs)?.into_iter().max()
+/// D_q: the largest time in which a switch purges what the mode of `result` can have queued at the trigger,
+/// and what has come in the `since_ps` until the swap: a host that has turned to its higher contract
+/// goes on sending, and keeps others back.
+pub(crate) fn queue(
+    ports: &Ports<'_>,
+    result: &ModeResult,
+    purging: &Purging,
+    since_ps: i128,
+) -> Option<i128> {
+    let with_what_came = |server: usize| {
+        let came = purging.come_bits(ports, result, server, since_ps)?;
+        result.backlogs[server]?.checked_add(came)
+    };
+    let mut per_node = purge_times(ports, &with_what_came)?;
+    for (node, time) in per_node.iter_mut().enumerate() {
+        // At a processor more may wait than lines bring in that time: there the raise's own backlog counts.
+        if ports.processors.site(node).is_some() {
+            *time = purging.shared_ps(node);
+        }
+    }
+    per_node.into_iter().max()
 }
 
 /// The time in which every node purges such backlogs.
 pub(crate) fn purges(ports: &Ports<'_>, backlogs: &[Option<u64>]) -> Option<Vec<i128>> {
+    purge_times(ports, &|server| backlogs[server])
+}
+
+fn purge_times(ports: &Ports<'_>, bits: &dyn Fn(usize) -> Option<u64>) -> Option<Vec<i128>> {
     let topology = ports.topology;
     let mut per_node = vec![0_i128; topology.nodes.len()];
     for (server, egress) in topology.servers.iter().enumerate() {
@@ -109,7 +133,7 @@ pub(crate) fn purges(ports: &Ports<'_>, backlogs: &[Option<u64>]) -> Option<Vec<
             continue;
         }
         if let Some(profile) = topology.nodes[egress.node].profile {
-            let frames = backlogs[server]?.div_ceil(SMALLEST_WIRE_BITS);
+            let frames = bits(server)?.div_ceil(SMALLEST_WIRE_BITS);
             per_node[egress.node] +=
                 i128::from(frames) * i128::from(profile.purge_frame_ns_max) * 1_000;
         }
@@ -144,6 +168,11 @@ pub(crate) fn quiet_least_ns(analysis: &Analysis<'_>) -> Option<u64> {
     u64::try_from(div_up((longest + arrange).max(DWELL_PS).max(drained), 1_000)).ok()
 }
 
+/// Whether the answers to a question of the leader are there before it asks again, which would void them.
+pub(crate) fn answers_in_time(arrange_ps: i128) -> bool {
+    2 * arrange_ps <= POLL_PS
+}
+
 /// Every raise and every return that has a bound.
 pub(crate) fn bounds(analysis: &Analysis<'_>, quiet_ns: Option<u64>) -> Vec<ModeChangeBound> {
     let mut bounds = Vec::new();
@@ -157,6 +186,9 @@ pub(crate) fn bounds(analysis: &Analysis<'_>, quiet_ns: Option<u64>) -> Vec<Mode
     for (transition, terms, _) in &analysis.raises {
         let (Some(terms), Some(quiet)) = (*terms, quiet_ns) else { continue };
         let Transition::Raise { from, to } = *transition else { continue };
+        if !answers_in_time(terms.arrange) {
+            continue;
+        }
         let back = [
             ("quiet", i128::from(quiet) * 1_000),
             ("D_arrange", RETURN_SPREADS * terms.arrange),

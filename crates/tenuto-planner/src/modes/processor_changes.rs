@@ -32,27 +32,10 @@ impl Changing {
         analysis: &Analysis<'_>,
         mode_inputs: &[ModeInput],
     ) -> Option<Needed> {
-        let ports = &analysis.ports;
-        if ports.signals.is_zero() || ports.processors.is_empty() {
-            return None;
-        }
-        let processing = |line: usize| {
-            let all = analysis.results.iter().map(|result| result.solution.processing[line]);
-            all.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten().map(|it: Picos| it.0)
-        };
-        let mut purges = vec![0_i128; self.purges.len()];
-        for result in &analysis.results {
-            let Some(needed) = mode_change::purges(ports, &result.backlogs) else {
-                return Some(Needed::Unbounded);
-            };
-            purges.iter_mut().zip(needed).for_each(|(most, one)| *most = one.max(*most));
-        }
-        let nodes = ports.topology.servers.iter().enumerate();
-        let mut into = nodes.filter(|(_, it)| ports.processors.site(it.peer).is_some());
-        if into.any(|(line, _)| processing(line).is_none()) {
+        let Some(needed) = self.needed(analysis, mode_inputs) else {
             return Some(Needed::Unbounded);
-        }
-        let arrange = mode_change::arrange(ports, mode_inputs, &processing);
+        };
+        let (arrange, purges) = (needed.arrange, needed.purges);
         let is_enough =
             arrange <= self.arrange && purges.iter().zip(&self.purges).all(|(a, b)| a <= b);
         if is_enough {
@@ -64,6 +47,37 @@ impl Changing {
         let purges = self.purges.iter().zip(purges).map(|(&now, then)| beyond(now, then)).collect();
         let arrange = self.arrange.zip(arrange).map(|(now, then)| beyond(now, then));
         Some(Needed::More(Self { arrange, purges, ..self.clone() }))
+    }
+
+    /// What `analysis` needs; what was taken, where nothing is shared. `None` if there is no bound.
+    ///
+    /// Less that is taken needs less: where `analysis` took no less than it needs, what it needs can be
+    /// taken instead.
+    pub(crate) fn needed(
+        &self,
+        analysis: &Analysis<'_>,
+        mode_inputs: &[ModeInput],
+    ) -> Option<Self> {
+        let ports = &analysis.ports;
+        if ports.signals.is_zero() || ports.processors.is_empty() {
+            return Some(self.clone());
+        }
+        let processing = |line: usize| {
+            let all = analysis.results.iter().map(|result| result.solution.processing[line]);
+            all.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten().map(|it: Picos| it.0)
+        };
+        let mut purges = vec![0_i128; self.purges.len()];
+        for result in &analysis.results {
+            let needed = mode_change::purges(ports, &result.backlogs)?;
+            purges.iter_mut().zip(needed).for_each(|(most, one)| *most = one.max(*most));
+        }
+        let nodes = ports.topology.servers.iter().enumerate();
+        let mut into = nodes.filter(|(_, it)| ports.processors.site(it.peer).is_some());
+        if into.any(|(line, _)| processing(line).is_none()) {
+            return None;
+        }
+        let arrange = mode_change::arrange(ports, mode_inputs, &processing);
+        Some(Self { arrange, purges, ..self.clone() })
     }
 }
 

@@ -12,6 +12,7 @@ use crate::analysis::mode_result::ModeResult;
 use crate::analysis::port::{Ports, signals};
 use crate::analysis::port_graph::PortGraph;
 use crate::analysis::processor::{Changing, Held, Processors};
+use crate::analysis::purging::Purging;
 use crate::analysis::raise_terms::RaiseTerms;
 use crate::analysis::whole_paths::{WholePaths, whole_paths};
 use crate::input::envelope::Reading;
@@ -88,11 +89,14 @@ fn with_limit<T>(
     let (mode_inputs, policing, reading) = enforce(&ports, trees);
     let all = with_returns(transitions(network));
     let mut changing = Changing::first(&ports, &mode_inputs);
+    let mut is_tightened = false;
     for round in 1.. {
         let processors =
             Processors::new(topology, &port_graph, trees, &policing, reading, (&all, &changing));
         let ports = Ports { processors: &processors, ..ports };
-        let given = Given { trees, reading, policing: policing.clone(), arrange: changing.arrange };
+        let purging = Purging::new(&ports, &mode_inputs, &changing.purges);
+        let arrange = changing.arrange;
+        let given = Given { trees, reading, policing: policing.clone(), arrange, purging };
         let mut analysis = analyse(ports, given, mode_inputs.clone(), progress);
         if refusal::is_beside_processors(network) {
             analysis.give_up();
@@ -100,7 +104,14 @@ fn with_limit<T>(
         }
         match changing.exceeded(&analysis, &mode_inputs) {
             Some(Needed::More(more)) if round < CHANGES_MAX => changing = more,
-            None => return use_it(analysis, progress),
+            None => {
+                // The steps went beyond what is needed, once more without that.
+                let needed = changing.needed(&analysis, &mode_inputs).filter(|it| *it != changing);
+                let Some(needed) = needed.filter(|_| !is_tightened) else {
+                    return use_it(analysis, progress);
+                };
+                (changing, is_tightened) = (needed, true);
+            }
             Some(_) => {
                 analysis.give_up();
                 return use_it(analysis, progress);
@@ -116,6 +127,7 @@ struct Given<'a> {
     reading: Reading,
     policing: Vec<Policing>,
     arrange: Option<i128>,
+    purging: Purging,
 }
 
 /// How often every mode signal is sent.
@@ -159,7 +171,7 @@ fn analyse<'a>(
     mode_inputs: Vec<ModeInput>,
     progress: &mut dyn FnMut(Progress),
 ) -> Analysis<'a> {
-    let Given { trees, reading, policing, arrange } = given;
+    let Given { trees, reading, policing, arrange, purging } = given;
     let mut analysis = Analysis {
         ports,
         trees,
@@ -167,6 +179,7 @@ fn analyse<'a>(
         policing,
         results: Vec::new(),
         arrange,
+        purging,
         is_given_up: false,
         raises: Vec::new(),
         returns: Vec::new(),
@@ -240,11 +253,12 @@ impl Analysis<'_> {
         }
     }
 
-    /// Where no quiet window is long enough a plan says nothing of returns, and has no place for the
-    /// rounds that their bounds rest on.
+    /// Where no quiet window is long enough, or answers to the leader come too late, a plan says nothing of returns, and
+    /// has no place for the rounds that their bounds rest on.
     fn forget_returns_without_a_window(&mut self) {
         let is_stated = self.ports.topology.network.mode_return.quiet_ns.is_some();
-        if is_stated || mode_change::quiet_least_ns(self).is_some() {
+        let has_window = is_stated || mode_change::quiet_least_ns(self).is_some();
+        if has_window && self.arrange.is_none_or(mode_change::answers_in_time) {
             return;
         }
         for row in &mut self.rows {
@@ -306,11 +320,13 @@ impl Analysis<'_> {
     /// The terms of D_mc of a raise from that mode, an earlier raise into it included: what that
     /// one left in the queues may still be there.
     fn raise_terms(&self, from: u8) -> Option<RaiseTerms> {
+        let (arrange, update) = (self.arrange?, mode_change::update(&self.ports));
         let mut queue = 0;
         for result in self.results.iter().filter(|r| arrives_in(r.mode_input.transition, from)) {
-            queue = queue.max(mode_change::queue(&self.ports, &result.backlogs)?);
+            let since_ps = arrange.checked_add(update)?;
+            queue = queue.max(mode_change::queue(&self.ports, result, &self.purging, since_ps)?);
         }
-        Some(RaiseTerms { arrange: self.arrange?, update: mode_change::update(&self.ports), queue })
+        Some(RaiseTerms { arrange, update, queue })
     }
 
     /// The largest D_mc into mode `to` from `from` or any mode between: a raise may come in steps.

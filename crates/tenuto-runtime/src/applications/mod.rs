@@ -2,9 +2,11 @@
 
 mod news;
 mod python;
+mod recorder;
 mod server;
 mod worker;
 
 pub use news::AppNews;
 pub use python::PythonApp;
+pub use recorder::Recorder;
 pub use server::{AppServer, AppSettings, AppSummary};

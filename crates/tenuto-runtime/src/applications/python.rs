@@ -16,6 +16,10 @@ use tenuto_units::Span;
 /// What is done with the state around an event.
 const LOAD: u8 = 1;
 const SAVE: u8 = 2;
+/// Several requests, each with its length in front.
+const BATCH: u8 = 4;
+/// Events of a batch at most.
+const BATCH_MAX: usize = 256;
 /// Kinds of events, as `tenuto.worker` numbers them; nothing but the state is asked for with the first.
 const NOTHING: u8 = 0;
 const SWITCH_UP: u8 = 1;
@@ -114,6 +118,46 @@ impl PythonApp {
     }
 }
 
+impl PythonApp {
+    /// Asks about several packets at once.
+    fn handle_all(
+        &self,
+        datapath: u64,
+        packets: &[Packet<'_>],
+        answers: &mut [Answer],
+    ) -> Result<(), String> {
+        let mut all = vec![BATCH];
+        all.extend(length(packets.len()));
+        for (packet, answer) in packets.iter().zip(answers.iter()) {
+            let event = (PACKET_IN, datapath, answer.now().as_ns());
+            let one = request(0, None, event, &bytes(Body::PacketIn(packet.message.clone())));
+            all.extend(length(one.len()));
+            all.extend(one);
+        }
+        let replies = self.ask(&all)?;
+        let cut = || "the worker's answer is cut off".to_owned();
+        let mut rest = &replies[..];
+        for answer in answers {
+            let (&[status, a, b, c, d], behind) = rest.split_first_chunk().ok_or_else(cut)?;
+            let length = u32::from_be_bytes([a, b, c, d]) as usize;
+            let (reply, behind) = behind.split_at_checked(length).ok_or_else(cut)?;
+            rest = behind;
+            let taken = match status {
+                0 => take(reply, answer).map(|_| ()),
+                _ => Err(String::from_utf8_lossy(reply).into_owned()),
+            };
+            if let Err(why) = taken {
+                answer.fail(why);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn length(bytes: usize) -> [u8; 4] {
+    u32::try_from(bytes).unwrap_or(u32::MAX).to_be_bytes()
+}
+
 fn request(flags: u8, state: Option<&[u8]>, event: (u8, u64, u64), data: &[u8]) -> Vec<u8> {
     let mut bytes = vec![flags];
     if let Some(state) = state {
@@ -200,6 +244,22 @@ impl ReactiveApp for PythonApp {
 
     fn port_status(&mut self, datapath: u64, status: &PortStatus, answer: &mut Answer) {
         self.tell(PORT_STATUS, datapath, &bytes(Body::PortStatus(*status)), answer);
+    }
+
+    fn packet_ins(&mut self, datapath: u64, packets: &[Packet<'_>], answers: &mut [Answer]) {
+        let is_checked = matches!(self.state, State::Bytes(_));
+        for (packets, answers) in packets.chunks(BATCH_MAX).zip(answers.chunks_mut(BATCH_MAX)) {
+            if is_checked || packets.len() == 1 {
+                for (packet, answer) in packets.iter().zip(answers) {
+                    self.packet_in(datapath, packet, answer);
+                }
+                continue;
+            }
+            if let Err(why) = self.handle_all(datapath, packets, answers) {
+                // Whoever was not answered is answered with nothing.
+                answers.iter_mut().for_each(|answer| answer.fail(why.clone()));
+            }
+        }
     }
 
     fn packet_in(&mut self, datapath: u64, packet: &Packet<'_>, answer: &mut Answer) {
@@ -315,6 +375,34 @@ mod tests {
 
     fn on(app: PythonApp) -> Reactive<Box<dyn ReactiveApp>> {
         Reactive::new(Box::new(app), 1)
+    }
+
+    /// Packets that came together are answered as one after the other, by a worker that is asked once; one that fails
+    /// keeps none of the others from being answered.
+    #[test]
+    fn packets_that_came_together_are_answered_like_one_after_the_other() {
+        let Some(together) = started(&example()) else { return };
+        let (mut together, mut alone) = (on(together), on(started(&example()).expect("as before")));
+        let bodies: Vec<Body> = (0..600_u32)
+            .map(|number| {
+                let host = |by: u32| u8::try_from(number * by % 7).expect("few");
+                asked(host(1), host(3), 1 + number % 7, number)
+            })
+            .collect();
+        let one_by_one: Vec<_> =
+            bodies.iter().map(|body| alone.receive(Instant::ZERO, 5, body)).collect();
+        assert_eq!(together.receive_all(Instant::ZERO, 5, &bodies), one_by_one);
+        let picky = Program::new(
+            "picky",
+            "from tenuto import App, FLOOD, output\nclass Picky(App):\n    def packet_in(self, datapath, packet, answer):\n        \
+             if packet.in_port == 2:\n            raise ValueError('two')\n        answer.send([output(FLOOD)])\n",
+        );
+        let mut picky = on(started(&picky.0).expect("as before"));
+        let found = picky.receive_all(Instant::ZERO, 5, &bodies[..3]);
+        let faults: Vec<bool> = found.iter().map(|it| it.fault.is_some()).collect();
+        assert_eq!(faults, [false, true, false]);
+        assert!(found[1].fault.as_ref().is_some_and(|why| why.contains("two")), "{found:?}");
+        assert_eq!(found[2].messages.len(), 1);
     }
 
     /// Flooded; then an entry back, with the packet; the same whether the state is here or there.

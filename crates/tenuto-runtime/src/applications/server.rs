@@ -4,6 +4,7 @@
 //! write per connection.
 
 use super::news::AppNews;
+use super::recorder::Recorder;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -12,7 +13,7 @@ use tenuto_controller::reactive::{Reaction, Reactive, ReactiveApp};
 use tenuto_controller::{Session, SessionEvent, SessionLimits};
 use tenuto_io::signals::{Signal, SignalFd};
 use tenuto_io::{Interest, MonotonicClock, PollKey, PollSet};
-use tenuto_openflow::AttendreConfig;
+use tenuto_openflow::{AttendreConfig, Body};
 use tenuto_units::Instant;
 
 /// Bytes taken from a session per turn.
@@ -20,6 +21,8 @@ const INPUT_BYTES: usize = 64 * 1024;
 /// Connections at once; further ones are closed.
 const CONNECTIONS_MAX: usize = 1_024;
 const ACCEPTS_PER_TURN: usize = 16;
+/// Messages of one switch that are heard together at most.
+const TOGETHER_MAX: usize = 512;
 /// Commands of a session that a refusal may still name.
 const COMMANDS_MAX: usize = 256;
 
@@ -69,6 +72,7 @@ pub struct AppServer<T> {
     /// The connection of each switch.
     switches: BTreeMap<u64, u64>,
     next: u64,
+    record: Option<Recorder>,
     tell: T,
     summary: AppSummary,
 }
@@ -81,6 +85,7 @@ impl<T: FnMut(AppNews)> AppServer<T> {
     pub fn bind(
         app: Box<dyn ReactiveApp>,
         settings: &AppSettings,
+        record: Option<Recorder>,
         mut tell: T,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(settings.listen)?;
@@ -97,6 +102,7 @@ impl<T: FnMut(AppNews)> AppServer<T> {
             connections: BTreeMap::new(),
             switches: BTreeMap::new(),
             next: 0,
+            record,
             tell,
             summary: AppSummary::default(),
         })
@@ -113,6 +119,9 @@ impl<T: FnMut(AppNews)> AppServer<T> {
             self.turn()?;
             if let Some(signal) = signals.next_pending()? {
                 self.summary.interrupted = signal == Signal::Interrupt;
+                if let Some(why) = self.record.as_mut().and_then(Recorder::flush) {
+                    (self.tell)(AppNews::Note(format!("the record is not whole: {why}")));
+                }
                 return Ok(self.summary);
             }
         }
@@ -181,19 +190,29 @@ impl<T: FnMut(AppNews)> AppServer<T> {
     }
 
     fn take_events(&mut self, now: Instant, id: u64) {
+        let mut pending = None;
         while let Some(connection) = self.connections.get_mut(&id) {
-            let Some(event) = connection.session.next_event() else { return };
+            let next = pending.take().or_else(|| connection.session.next_event());
+            let Some(event) = next else { return };
             match (event, connection.datapath) {
                 (SessionEvent::Up(features), _) => self.enter(now, id, features.datapath_id),
                 (SessionEvent::Message(message), Some(datapath)) => {
-                    self.summary.heard += 1;
-                    let reaction = self.reactive.receive(now, datapath, &message.body);
-                    self.obey(reaction);
+                    let mut bodies = vec![message.body];
+                    let mut other = None;
+                    while bodies.len() < TOGETHER_MAX && other.is_none() {
+                        match connection.session.next_event() {
+                            Some(SessionEvent::Message(message)) => bodies.push(message.body),
+                            Some(event) => other = Some(event),
+                            None => break,
+                        }
+                    }
+                    self.hear(now, datapath, &bodies);
+                    pending = other;
                 }
                 (SessionEvent::Refused(refusal), Some(datapath)) => {
                     let (command, error) = (refusal.command.as_ref(), &refusal.error);
                     let reaction = self.reactive.refused(now, datapath, command, error);
-                    self.obey(reaction);
+                    self.obey(now, reaction, None);
                     let why = error.to_string();
                     (self.tell)(AppNews::Refused { datapath, why });
                 }
@@ -204,6 +223,19 @@ impl<T: FnMut(AppNews)> AppServer<T> {
                 }
                 (SessionEvent::Message(_) | SessionEvent::Refused(_), None) => {}
             }
+        }
+    }
+
+    /// What a switch has said, all that has come.
+    fn hear(&mut self, now: Instant, datapath: u64, bodies: &[Body]) {
+        self.summary.heard += bodies.len() as u64;
+        let places: Vec<Option<u64>> = bodies
+            .iter()
+            .map(|body| self.record.as_mut().map(|it| it.heard(now, datapath, body)))
+            .collect();
+        let reactions = self.reactive.receive_all(now, datapath, bodies);
+        for (reaction, heard) in reactions.into_iter().zip(places) {
+            self.obey(now, reaction, heard);
         }
     }
 
@@ -221,13 +253,17 @@ impl<T: FnMut(AppNews)> AppServer<T> {
         }
     }
 
-    fn obey(&mut self, reaction: Reaction) {
+    /// Sends what is caused, by the message of that place in the record if one is kept.
+    fn obey(&mut self, now: Instant, reaction: Reaction, because: Option<u64>) {
         for (datapath, body) in reaction.messages {
             // What is for a switch that is not there gets lost, as on a line that is cut.
             let connection =
                 self.switches.get(&datapath).and_then(|id| self.connections.get_mut(id));
             if let Some(connection) = connection {
                 self.summary.sent += 1;
+                if let Some(record) = &mut self.record {
+                    record.told(now, datapath, because, &body);
+                }
                 connection.session.send(body);
             }
         }
@@ -245,7 +281,7 @@ impl<T: FnMut(AppNews)> AppServer<T> {
             .for_each_deadline(|name, at| due.extend((at <= now).then(|| name.to_owned())));
         for name in due {
             let reaction = self.reactive.fire(&name, now);
-            self.obey(reaction);
+            self.obey(now, reaction, None);
         }
         let ids: Vec<u64> = self.connections.keys().copied().collect();
         for id in ids {
@@ -287,7 +323,7 @@ impl<T: FnMut(AppNews)> AppServer<T> {
         if let Some(datapath) = datapath {
             self.switches.remove(&datapath);
             let reaction = self.reactive.switch_down(now, datapath);
-            self.obey(reaction);
+            self.obey(now, reaction, None);
         }
     }
 }

@@ -1,10 +1,12 @@
-//! Measuring the switch: what its pipeline costs, and how exact, quick and undisturbed it is.
+//! Measuring the switch: what its pipeline costs, and how exact, quick and undisturbed it is; and what it costs
+//! controllers to answer.
 //!
 //! What is decided in virtual time (meters, changes of mode) is the same on every machine. What is
 //! timed is processor time of one thread, in repetitions that take turns between what is compared.
 
 mod apart;
 mod bridges;
+mod controllers;
 mod live;
 mod long_work;
 mod look_ups;
@@ -18,6 +20,10 @@ mod updates;
 
 pub use bridges::{BridgeChanges, BridgeOrder, BridgeReport, measure_bridges};
 pub(crate) use bridges::{ROLE as BRIDGES_ROLE, main as bridges_main};
+pub use controllers::{
+    ControllerOrder, ControllerReport, ControllerRow, CoreSwitch, Delays, Load, LoadFigures,
+    LoadKind, LoadOrder, measure_controllers,
+};
 pub use live::{
     BABBLE_FRAME_BYTES, BabblePoint, FlowCurve, FlowPoint, LINE_BPS, LiveFigures, LiveOrder,
     LiveQuantity, LiveRatio, LiveReport, LiveSubject, LiveTask, METER_KBIT, VICTIM_FRAME_BYTES,

@@ -28,11 +28,16 @@ pub(crate) struct Who(pub(crate) String);
 pub(crate) fn needed(method: &Method, path: &str) -> Option<Role> {
     match (method, path) {
         (_, "/metrics") => Some(Role::Read),
-        (&Method::GET | &Method::HEAD, path) if !path.starts_with("/v1/") => None,
+        (&Method::GET | &Method::HEAD, path) if !is_kept(path) => None,
         (_, "/v1/audit") => Some(Role::Administer),
         (&Method::GET | &Method::HEAD, _) | (_, "/v1/what-if") => Some(Role::Read),
         _ => Some(Role::Admit),
     }
+}
+
+/// What only who has a token may see.
+fn is_kept(path: &str) -> bool {
+    path.starts_with("/v1/") || path == "/restconf" || path.starts_with("/restconf/")
 }
 
 /// Lets through whoever has a token with the role that is needed, and notes what changes something.

@@ -9,6 +9,7 @@ use crate::answer::{Accepted, BoundRow, Denied, Problem};
 use crate::change::Change;
 use crate::flow_fields::fields;
 use crate::modes::{ModeChange, SwitchMode};
+use crate::observed::ObservedQueue;
 use crate::service::{Request, Service};
 use crate::view::View;
 use axum::body::Bytes;
@@ -27,7 +28,7 @@ const PAGE_USUAL: usize = 100;
 /// Most rows of a page.
 const PAGE_MAX: usize = 1_000;
 /// So long an answer waits for switches; after that it says that they are pending.
-const INSTALL_PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const INSTALL_PATIENCE: Duration = Duration::from_secs(10);
 /// Longest key of a request, bytes.
 const KEY_BYTES_MAX: usize = 128;
 
@@ -196,7 +197,7 @@ fn key_of(headers: &HeaderMap) -> Result<Option<String>, Box<Problem>> {
 }
 
 /// Does work that takes long where it is in nobody's way.
-async fn apart<T: Send + 'static>(
+pub(super) async fn apart<T: Send + 'static>(
     shared: &Arc<Shared>,
     work: impl FnOnce(&Service) -> T + Send + 'static,
 ) -> Result<T, Box<Problem>> {
@@ -391,6 +392,13 @@ pub(crate) async fn ports(State(shared): State<Arc<Shared>>) -> Reply {
         buffer_limit_bits: row.buffer_limit_bits,
     };
     json(StatusCode::OK, &view.plan.port_rows.iter().map(row).collect::<Vec<_>>())
+}
+
+/// What frames waited in queues of switches, beside what is promised; of switches that tell.
+#[utoipa::path(get, path = "/v1/observed", security(("token" = [])), responses((status = 200, body = Vec<ObservedQueue>)))]
+pub(crate) async fn observed(State(shared): State<Arc<Shared>>) -> Reply {
+    let view = shared.service.view();
+    json(StatusCode::OK, &shared.service.inner.observed.rows(&view))
 }
 
 /// What every switch is told, in numbers.

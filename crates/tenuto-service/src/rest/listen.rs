@@ -1,7 +1,8 @@
 //! Connections: how many, for how long, and how large.
 
 use super::{Shared, routes};
-use crate::listening::{Listening, begins_tls};
+use crate::listening::{Listening, Tls, begins_tls};
+use crate::places::{Place, Places};
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -19,6 +20,10 @@ use tokio::time::timeout;
 pub struct HttpLimits {
     /// Connections at once; further ones are closed at once.
     pub connections_max: usize,
+    /// Of these, from one address.
+    pub connections_of_one_max: usize,
+    /// TLS handshakes of one address that are under way; a further one is closed at once.
+    pub handshakes_of_one_max: usize,
     /// Time for the head of a request; a connection that is quiet for so long is closed.
     pub head_timeout: Duration,
     /// Bytes of a head.
@@ -31,6 +36,8 @@ impl Default for HttpLimits {
     fn default() -> Self {
         Self {
             connections_max: 256,
+            connections_of_one_max: 64,
+            handshakes_of_one_max: 16,
             head_timeout: Duration::from_secs(30),
             head_bytes_max: 64 << 10,
             grace: Duration::from_secs(5),
@@ -49,33 +56,55 @@ pub async fn serve(
     end: impl Future<Output = ()>,
 ) {
     let (listening, router) = (listening.into(), routes::router(shared));
-    let places = Arc::new(Semaphore::new(limits.connections_max));
+    let open = Arc::new(Semaphore::new(limits.connections_max));
+    let places = Places::new(limits.connections_max, limits.connections_of_one_max);
+    let handshakes = Places::new(limits.connections_max, limits.handshakes_of_one_max);
     let (over, _) = watch::channel(false);
     tokio::pin!(end);
     loop {
-        let (stream, _) = tokio::select! {
+        let (stream, from) = tokio::select! {
             accepted = listening.next() => accepted,
             () = &mut end => break,
         };
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
+        let Some(place) = places.take(from.ip()) else { continue };
+        let Ok(counted) = Arc::clone(&open).try_acquire_owned() else { continue };
+        // A peer that says nothing is in a handshake until that is over.
+        let handshake = listening.tls.as_ref().map(|_| handshakes.take(from.ip()));
+        if matches!(handshake, Some(None)) {
+            continue;
+        }
         let (router, over, tls) = (router.clone(), over.subscribe(), listening.tls.clone());
         tokio::spawn(async move {
             match tls {
                 None => one(stream, router, limits, over).await,
-                Some(_) if !begins_tls(&stream).await => tell_plain(stream, limits).await,
                 Some(tls) => {
-                    // Else the alert has told the peer why not.
-                    if let Ok(stream) = tls.accept(stream).await {
-                        one(stream, router, limits, over).await;
-                    }
+                    secured(stream, &tls, handshake.flatten(), (router, limits, over)).await
                 }
             }
-            drop(place);
+            drop((place, counted));
         });
     }
     over.send_replace(true);
     let all = u32::try_from(limits.connections_max).unwrap_or(u32::MAX);
-    let _ = timeout(limits.grace, places.acquire_many(all)).await;
+    let _ = timeout(limits.grace, open.acquire_many(all)).await;
+}
+
+/// One connection by TLS; its place among handshakes is given back when hands are shaken.
+async fn secured(
+    stream: TcpStream,
+    tls: &Tls,
+    handshake: Option<Place>,
+    (router, limits, over): (Router, HttpLimits, watch::Receiver<bool>),
+) {
+    if !begins_tls(&stream).await {
+        return tell_plain(stream, limits).await;
+    }
+    // Where it fails, the alert has told the peer why.
+    let shaken = tls.accept(stream).await;
+    drop(handshake);
+    if let Ok(stream) = shaken {
+        one(stream, router, limits, over).await;
+    }
 }
 
 /// One connection, until it is closed, or over and quiet.

@@ -7,6 +7,7 @@ mod listen;
 mod openapi;
 mod page;
 mod reply;
+mod restconf;
 mod routes;
 mod stream;
 
@@ -35,6 +36,7 @@ pub struct Shared {
     pub(crate) what_ifs: Semaphore,
     pub(crate) listeners: Arc<Semaphore>,
     pub(crate) waiting: Semaphore,
+    pub(crate) planned: restconf::PlannedStreams,
 }
 
 impl Shared {
@@ -43,7 +45,8 @@ impl Shared {
         let what_ifs = Semaphore::new(WHAT_IFS_AT_ONCE);
         let listeners = Arc::new(Semaphore::new(LISTENERS_MAX));
         let waiting = Semaphore::new(WAITING_MAX);
-        Arc::new(Self { service, tokens, audit, what_ifs, listeners, waiting })
+        let planned = restconf::PlannedStreams::new();
+        Arc::new(Self { service, tokens, audit, what_ifs, listeners, waiting, planned })
     }
 
     /// The service itself.

@@ -9,7 +9,7 @@ use utoipa::{Modify, OpenApi};
     info(title = "Tenuto", description = "Admitted flows of a running network: added, changed and removed while traffic flows."),
     paths(
         handlers::status, handlers::flows, handlers::add, handlers::flow, handlers::change, handlers::remove,
-        handlers::batch, handlers::what_if, handlers::ports, handlers::switches, handlers::modes,
+        handlers::batch, handlers::what_if, handlers::ports, handlers::observed, handlers::switches, handlers::modes,
         handlers::mode_of_switches, handlers::mode_history, handlers::metrics, handlers::plan,
         handlers::network, handlers::alarms, stream::events, handlers::audit, handlers::openapi,
     ),

@@ -1,4 +1,4 @@
-//! The page: three files in the binary, which ask this service and nobody else.
+//! The page: four files in the binary, which ask this service and nobody else.
 
 use super::reply::text_of;
 use axum::body::Body;
@@ -22,6 +22,11 @@ pub(crate) async fn style() -> Response<Body> {
 /// What it does.
 pub(crate) async fn script() -> Response<Body> {
     file("text/javascript; charset=utf-8", include_str!("page/page.js"))
+}
+
+/// What it draws.
+pub(crate) async fn charts() -> Response<Body> {
+    file("text/javascript; charset=utf-8", include_str!("page/charts.js"))
 }
 
 fn file(kind: &'static str, text: &str) -> Response<Body> {

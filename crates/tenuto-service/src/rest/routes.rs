@@ -1,6 +1,6 @@
 //! Every address, once: the router is made of this list, and the document is held against it.
 
-use super::{Shared, access, handlers, page, stream};
+use super::{Shared, access, handlers, page, restconf, stream};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::StatusCode;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Method, address and handler.
 pub(crate) type Route = (&'static str, &'static str, MethodRouter<Arc<Shared>>);
 
-/// Every address that the document tells of.
+/// Every address that the document tells of; those of RESTCONF are told by their model.
 pub(crate) fn routes() -> Vec<Route> {
     vec![
         ("get", "/v1/status", get(handlers::status)),
@@ -23,6 +23,7 @@ pub(crate) fn routes() -> Vec<Route> {
         ("post", "/v1/batch", post(handlers::batch)),
         ("post", "/v1/what-if", post(handlers::what_if)),
         ("get", "/v1/ports", get(handlers::ports)),
+        ("get", "/v1/observed", get(handlers::observed)),
         ("get", "/v1/switches", get(handlers::switches)),
         ("get", "/v1/modes", get(handlers::modes)),
         ("get", "/v1/modes/switches", get(handlers::mode_of_switches)),
@@ -58,8 +59,9 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         super::reply::problem(StatusCode::METHOD_NOT_ALLOWED, "no-such-method", title, &detail)
     };
     let every = every.route("/", get(page::document)).route("/page.css", get(page::style));
-    every
+    restconf::add(every)
         .route("/page.js", get(page::script))
+        .route("/charts.js", get(page::charts))
         .fallback(unknown)
         .method_not_allowed_fallback(other)
         // Limited where it is read, before any handler.

@@ -2,7 +2,7 @@
 
 use super::Shared;
 use super::reply::{Reply, problem};
-use crate::events::Event;
+use crate::events::{Event, Events};
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -23,6 +23,8 @@ struct Listener {
     shared: Arc<Shared>,
     latest: watch::Receiver<u64>,
     seen: u64,
+    of: fn(&Shared) -> &Events,
+    told: fn(&Event) -> String,
     _place: OwnedSemaphorePermit,
 }
 
@@ -31,15 +33,25 @@ struct Listener {
     params(("Last-Event-ID" = Option<u64>, Header, description = "Number of the last event that was seen")),
     responses((status = 200, body = Event, content_type = "text/event-stream")))]
 pub(crate) async fn events(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Reply {
+    stream_of(shared, &headers, |shared| &shared.service.inner.events, told)
+}
+
+/// Some events, each as `told` writes it.
+pub(super) fn stream_of(
+    shared: Arc<Shared>,
+    headers: &HeaderMap,
+    of: fn(&Shared) -> &Events,
+    told: fn(&Event) -> String,
+) -> Reply {
     let Ok(place) = Arc::clone(&shared.listeners).try_acquire_owned() else {
         let detail = "32 listen already";
         let title = "Too many listen";
         return Err(problem(StatusCode::TOO_MANY_REQUESTS, "busy", title, detail));
     };
-    let latest = shared.service.inner.events.listen();
+    let latest = of(&shared).listen();
     let last = headers.get("last-event-id").and_then(|it| it.to_str().ok()?.parse().ok());
     let seen = last.unwrap_or(*latest.borrow());
-    let listener = Listener { shared, latest, seen, _place: place };
+    let listener = Listener { shared, latest, seen, of, told, _place: place };
     let stream = unfold(listener, |mut listener| async move {
         let text = listener.next().await?;
         Some((Ok::<_, Infallible>(Bytes::from(text)), listener))
@@ -55,10 +67,10 @@ impl Listener {
     /// The next events, or a sign of life; nothing at the end.
     async fn next(&mut self) -> Option<String> {
         loop {
-            let events = self.shared.service.inner.events.after(self.seen);
+            let events = (self.of)(&self.shared).after(self.seen);
             if let Some(last) = events.last() {
                 self.seen = last.number;
-                return Some(events.iter().map(told).collect());
+                return Some(events.iter().map(self.told).collect());
             }
             match timeout(QUIET, self.latest.changed()).await {
                 Ok(Ok(())) => {}

@@ -12,8 +12,11 @@
 //! [`Settings::quiet_ticks`], which must exceed the spread of signals, as the plan's does.
 
 pub mod classic;
+pub mod compared;
+mod corridor;
 mod deployed;
 mod exploration;
+mod explored;
 mod frames;
 mod properties;
 pub mod reactive;

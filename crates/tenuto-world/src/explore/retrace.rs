@@ -1,7 +1,7 @@
 //! A run again, action by action: a counterexample that was found is told so, and one from a file tried.
 
+use super::explored::Explored;
 use super::frames::Interned;
-use super::search::Explored;
 
 /// The steps taken, and what is violated after the last of them.
 pub(super) struct Retraced<S: Explored> {
@@ -33,7 +33,8 @@ where
         let impossible = || format!("step {number} is not possible here: {action}");
         let next = next.ok_or_else(impossible)?;
         steps.push(world.step(action, &next, fixed, frames));
-        let is_end = possible.len() == 1 && next.fingerprint(frames) == world.fingerprint(frames);
+        let is_end = possible.len() == 1
+            && next.fingerprint(fixed, frames) == world.fingerprint(fixed, frames);
         if let Some(finding) = world.check(&next, is_end, fixed) {
             return Ok(Retraced { steps, finding: Some(finding) });
         }

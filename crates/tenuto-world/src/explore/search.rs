@@ -1,9 +1,10 @@
 //! Breadth-first search over fingerprints: the first counterexample found is a shortest one.
 
+use super::corridor::pass;
+use super::explored::Explored;
 use super::frames::Interned;
 use super::retrace::retrace;
 use std::collections::{HashSet, VecDeque};
-use std::fmt::Display;
 use std::hash::BuildHasherDefault;
 use tenuto_dataplane::switch::WordHasher;
 
@@ -18,6 +19,8 @@ pub struct Outcome<T> {
     pub depth: usize,
     /// Whether every reachable state was visited.
     pub is_exhaustive: bool,
+    /// Bytes that known states take: fingerprints, and how each was reached.
+    pub bytes: usize,
     /// A run that violates a property.
     pub counterexample: Option<T>,
 }
@@ -48,7 +51,8 @@ impl<T> Outcome<T> {
     /// What a replay of so many steps found; other states were not looked at.
     pub fn of_replay(steps: usize, counterexample: Option<T>) -> Self {
         let transitions = u64::try_from(steps).unwrap_or(u64::MAX);
-        Self { states: steps, transitions, depth: steps, is_exhaustive: false, counterexample }
+        let is_exhaustive = false;
+        Self { states: steps, transitions, depth: steps, is_exhaustive, bytes: 0, counterexample }
     }
 
     /// What the search says of the properties.
@@ -61,79 +65,46 @@ impl<T> Outcome<T> {
     }
 
     pub(super) fn map<U>(self, told: impl FnOnce(T) -> U) -> Outcome<U> {
-        let Self { states, transitions, depth, is_exhaustive, counterexample } = self;
+        let Self { states, transitions, depth, is_exhaustive, bytes, counterexample } = self;
         let counterexample = counterexample.map(told);
-        Outcome { states, transitions, depth, is_exhaustive, counterexample }
+        Outcome { states, transitions, depth, is_exhaustive, bytes, counterexample }
     }
 }
 
-/// A state of a world that can be explored.
-pub(super) trait Explored: Clone {
-    /// What never changes while exploring.
-    type Fixed;
-    /// One thing that can happen.
-    type Action: Clone + PartialEq + Display;
-    /// What a trace tells of it.
-    type Step;
-    /// A violated property and what is wrong, in words.
-    type Finding;
-
-    /// Identity: equal fingerprints, equal behaviour from here on.
-    fn fingerprint(&self, frames: &Interned) -> u128;
-
-    /// Everything that can happen now, or what is wrong if too little can.
-    fn possible(
-        &self,
-        fixed: &Self::Fixed,
-        frames: &Interned,
-    ) -> Result<Vec<Self::Action>, Self::Finding>;
-
-    /// The state after an action; `None` if it is not possible here.
-    fn after(
-        &self,
-        action: &Self::Action,
-        fixed: &Self::Fixed,
-        frames: &mut Interned,
-    ) -> Option<Self>;
-
-    /// What a trace tells of an action that leads to `next`.
-    fn step(
-        &self,
-        action: &Self::Action,
-        next: &Self,
-        fixed: &Self::Fixed,
-        frames: &Interned,
-    ) -> Self::Step;
-
-    /// What a step to `next` violates. With `is_end` it is the only one that is possible, and leads
-    /// back to this state: nothing changes any more.
-    fn check(&self, next: &Self, is_end: bool, fixed: &Self::Fixed) -> Option<Self::Finding>;
-}
-
-/// What is violated, and the actions that lead there.
-type Violation<S> = (<S as Explored>::Finding, Vec<<S as Explored>::Action>);
+/// What is violated, and the choices that lead there.
+type Violation<S> = (<S as Explored>::Finding, Vec<u16>);
 /// A finding, with the steps of a trace.
 pub(super) type Counterexample<S> = (<S as Explored>::Finding, Vec<<S as Explored>::Step>);
 
-/// How a state was first reached.
-struct Origin<A> {
+/// How a state was first reached. Millions are kept, so an action is its place among those that were possible.
+struct Origin {
     parent: u32,
-    /// Unknown of the start only.
-    action: Option<A>,
-    depth: usize,
+    choice: u16,
 }
 
 /// A state whose actions are still to be tried.
 struct Waiting<S> {
     number: u32,
     fingerprint: u128,
+    depth: usize,
     world: S,
+}
+
+/// Where an action has led.
+enum Taken<S: Explored> {
+    Impossible,
+    To(u128),
+    Violates(Violation<S>),
 }
 
 /// How far a search has come.
 struct Search<S: Explored> {
     visited: HashSet<u128, BuildHasherDefault<WordHasher>>,
-    origins: Vec<Origin<S::Action>>,
+    /// States one step further than those that are expanded now.
+    next_layer: HashSet<u128, BuildHasherDefault<WordHasher>>,
+    /// How far those are.
+    layer: usize,
+    origins: Vec<Origin>,
     queue: VecDeque<Waiting<S>>,
     states_max: usize,
     outcome: Outcome<Counterexample<S>>,
@@ -151,9 +122,12 @@ pub(super) fn search<S: Explored>(
     states_max: usize,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Outcome<Counterexample<S>>, String> {
-    let mut search = Search::new(start, states_max, frames);
+    let mut search = Search::new(start, states_max, fixed, frames);
     while let Some(waiting) = search.queue.pop_front() {
-        if let Some((finding, actions)) = search.expand(&waiting, fixed, frames, progress)? {
+        let found = search.expand(&waiting, fixed, frames, progress)?;
+        search.count_bytes();
+        if let Some((finding, choices)) = found {
+            let actions = chosen(start, &choices, fixed, frames)?;
             let again = retrace(start, &actions, fixed, frames)?;
             return Ok(Outcome { counterexample: Some((finding, again.steps)), ..search.outcome });
         }
@@ -162,21 +136,29 @@ pub(super) fn search<S: Explored>(
 }
 
 impl<S: Explored> Search<S> {
-    fn new(start: &S, states_max: usize, frames: &Interned) -> Self {
-        let fingerprint = start.fingerprint(frames);
+    fn new(start: &S, states_max: usize, fixed: &S::Fixed, frames: &Interned) -> Self {
+        let fingerprint = start.fingerprint(fixed, frames);
         let mut visited = HashSet::default();
         visited.insert(fingerprint);
         let (states, transitions, depth) = (1, 0, 0);
         Self {
             visited,
-            origins: vec![Origin { parent: 0, action: None, depth }],
-            queue: VecDeque::from([Waiting { number: 0, fingerprint, world: start.clone() }]),
+            next_layer: HashSet::default(),
+            layer: 0,
+            origins: vec![Origin { parent: 0, choice: 0 }],
+            queue: VecDeque::from([Waiting {
+                number: 0,
+                fingerprint,
+                depth,
+                world: start.clone(),
+            }]),
             states_max,
             outcome: Outcome {
                 states,
                 transitions,
                 depth,
                 is_exhaustive: true,
+                bytes: 0,
                 counterexample: None,
             },
         }
@@ -194,27 +176,75 @@ impl<S: Explored> Search<S> {
             Ok(actions) => actions,
             Err(finding) => return Ok(Some((finding, self.path(from.number, None)))),
         };
-        let is_only = actions.len() == 1;
-        for action in actions {
-            let Some(next) = from.world.after(&action, fixed, frames) else { continue };
-            self.outcome.transitions += 1;
-            let fingerprint = next.fingerprint(frames);
-            let is_end = is_only && fingerprint == from.fingerprint;
-            if let Some(finding) = from.world.check(&next, is_end, fixed) {
-                return Ok(Some((finding, self.path(from.number, Some(action)))));
+        if from.depth == self.layer {
+            self.next_layer.clear();
+            self.layer = from.depth + 1;
+        }
+        let all = 0..u16::try_from(actions.len()).map_err(|error| error.to_string())?;
+        let first = from.world.sufficient(&actions, fixed);
+        let rest: Vec<u16> = match &first {
+            Some(first) => all.clone().filter(|choice| !first.contains(choice)).collect(),
+            None => Vec::new(),
+        };
+        let mut goes_on = false;
+        for choice in first.unwrap_or_else(|| all.collect()) {
+            let taken = self.take(from, &actions, choice, fixed, frames, progress)?;
+            match taken {
+                Taken::Violates(violation) => return Ok(Some(violation)),
+                Taken::To(fingerprint) => goes_on |= self.next_layer.contains(&fingerprint),
+                Taken::Impossible => {}
             }
-            if self.visit(from.number, action, fingerprint, next)? {
-                self.tell(progress);
+        }
+        // What was put off must come in the end: not where all ways lead back.
+        for choice in rest.into_iter().filter(|_| !goes_on) {
+            if let Taken::Violates(it) =
+                self.take(from, &actions, choice, fixed, frames, progress)?
+            {
+                return Ok(Some(it));
             }
         }
         Ok(None)
     }
 
+    /// Takes one action, and what can only follow it.
+    fn take(
+        &mut self,
+        from: &Waiting<S>,
+        actions: &[S::Action],
+        choice: u16,
+        fixed: &S::Fixed,
+        frames: &mut Interned,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Taken<S>, String> {
+        let action = &actions[usize::from(choice)];
+        let Some(next) = from.world.after(action, fixed, frames) else {
+            return Ok(Taken::Impossible);
+        };
+        self.outcome.transitions += 1;
+        let violation = |finding, this: &Self| {
+            Ok(Taken::Violates((finding, this.path(from.number, Some(choice)))))
+        };
+        let is_end = actions.len() == 1 && next.fingerprint(fixed, frames) == from.fingerprint;
+        if let Some(finding) = from.world.check(&next, is_end, fixed) {
+            return violation(finding, self);
+        }
+        let passed = pass(next, fixed, frames, &mut |_| self.outcome.transitions += 1);
+        let next = match passed {
+            Ok(next) => next,
+            Err(finding) => return violation(finding, self),
+        };
+        let fingerprint = next.fingerprint(fixed, frames);
+        if self.visit(from, choice, fingerprint, next)? {
+            self.tell(progress);
+        }
+        Ok(Taken::To(fingerprint))
+    }
+
     /// Whether the state is new, and there is room for it.
     fn visit(
         &mut self,
-        parent: u32,
-        action: S::Action,
+        from: &Waiting<S>,
+        choice: u16,
         fingerprint: u128,
         world: S,
     ) -> Result<bool, String> {
@@ -226,10 +256,11 @@ impl<S: Explored> Search<S> {
             return Ok(false);
         }
         let number = u32::try_from(self.origins.len()).map_err(|error| error.to_string())?;
-        let depth = self.origins[parent as usize].depth + 1;
+        let depth = from.depth + 1;
         self.visited.insert(fingerprint);
-        self.origins.push(Origin { parent, action: Some(action), depth });
-        self.queue.push_back(Waiting { number, fingerprint, world });
+        self.next_layer.insert(fingerprint);
+        self.origins.push(Origin { parent: from.number, choice });
+        self.queue.push_back(Waiting { number, fingerprint, depth, world });
         self.outcome.states = self.origins.len();
         self.outcome.depth = depth;
         Ok(true)
@@ -241,14 +272,44 @@ impl<S: Explored> Search<S> {
         }
     }
 
-    /// The actions that lead from the start to a state, and on.
-    fn path(&self, mut number: u32, last: Option<S::Action>) -> Vec<S::Action> {
-        let mut actions: Vec<S::Action> = last.into_iter().collect();
-        while let Origin { parent, action: Some(action), .. } = &self.origins[number as usize] {
-            actions.push(action.clone());
-            number = *parent;
-        }
-        actions.reverse();
-        actions
+    fn count_bytes(&mut self) {
+        // A hash table takes a byte beside each place.
+        let visited = self.visited.capacity() * (size_of::<u128>() + 1);
+        self.outcome.bytes = visited + self.origins.capacity() * size_of::<Origin>();
     }
+
+    /// The choices that lead from the start to a state, and on.
+    fn path(&self, mut number: u32, last: Option<u16>) -> Vec<u16> {
+        let mut choices: Vec<u16> = last.into_iter().collect();
+        while number != 0 {
+            let Origin { parent, choice } = self.origins[number as usize];
+            choices.push(choice);
+            number = parent;
+        }
+        choices.reverse();
+        choices
+    }
+}
+
+/// The actions that choices mean, which a second run from the start tells.
+fn chosen<S: Explored>(
+    start: &S,
+    choices: &[u16],
+    fixed: &S::Fixed,
+    frames: &mut Interned,
+) -> Result<Vec<S::Action>, String> {
+    let lost = || "the way to a state is not found again: a step is not deterministic".to_owned();
+    let (mut world, mut actions) = (start.clone(), Vec::new());
+    for &choice in choices {
+        let possible = world.possible(fixed, frames).map_err(|_| lost())?;
+        let action = possible.get(usize::from(choice)).ok_or_else(lost)?;
+        actions.push(action.clone());
+        world = world.after(action, fixed, frames).ok_or_else(lost)?;
+        // Behind the last choice what is violated may come on the way.
+        match pass(world, fixed, frames, &mut |action: &S::Action| actions.push(action.clone())) {
+            Ok(further) => world = further,
+            Err(_) => return Ok(actions),
+        }
+    }
+    Ok(actions)
 }

@@ -1,9 +1,9 @@
 //! The explored world: switches, what is on the links, and what may still happen.
 
 use super::deployed::Deployed;
+use super::explored::Explored;
 use super::frames::Interned;
 use super::properties::{Finding, check_end, check_step};
-use super::search::Explored;
 use super::source::Source;
 use super::ticked::{RETRY_TICKS, mode_words, ticked_plan};
 use super::trace::{Action, Step};
@@ -354,7 +354,7 @@ impl Explored for World {
     type Step = Step;
     type Finding = Finding;
 
-    fn fingerprint(&self, frames: &Interned) -> u128 {
+    fn fingerprint(&self, _: &Fixed, frames: &Interned) -> u128 {
         let mut hasher = SipHasher24::new();
         let now = self.now();
         for switch in &self.switches {

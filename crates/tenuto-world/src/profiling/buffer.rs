@@ -2,9 +2,9 @@
 
 use super::rig::{ProfileError, Rig, line_time};
 use super::scene::Scene;
-use super::session::Session;
+use super::session::{Exchange, Session};
 use tenuto_model::{Action, BufferUnit, MatchType, ReceiveBuffer, Use};
-use tenuto_units::Span;
+use tenuto_units::{Instant, Span};
 
 /// Frames of one burst that are tried at most: a device that holds them all is said to have no limit found.
 const BURST_MAX: u32 = 1_024;
@@ -33,12 +33,13 @@ pub fn capacities<R: Rig>(
 ) -> Result<Option<Vec<Capacity>>, ProfileError> {
     let entries = entries_max.clamp(1, 128);
     let mut found = Vec::new();
-    let slow = Scene::new(Use::worst(MatchType::FiveTuple, Action::Output, entries, 64));
+    let slow = session.scene(Use::worst(MatchType::FiveTuple, Action::Output, entries, 64));
     session.install(&slow)?;
     for frame_bytes in SIZES {
         let used = Use { frame_bytes, ..slow.used };
         let frame = Scene { used, ..slow }.frame();
-        let Some((whole, served)) = largest_whole(session, &frame, frame_bytes)? else {
+        let port_in = slow.port_in;
+        let Some((whole, served)) = largest_whole(session, (port_in, &frame), frame_bytes)? else {
             return Ok(None);
         };
         found
@@ -50,41 +51,51 @@ pub fn capacities<R: Rig>(
 /// The largest burst without loss, and frames of it that may have been served meanwhile.
 fn largest_whole<R: Rig>(
     session: &mut Session<'_, R>,
-    frame: &[u8],
+    frame: (u32, &[u8]),
     frame_bytes: u32,
 ) -> Result<Option<(u32, u64)>, ProfileError> {
     let rate = session.rig().rate_bps();
-    let slot = line_time(rate, u64::from(frame_bytes) + SLOT_BYTES).as_ns();
-    if burst(session, frame, BURST_MAX, slot)?.0 == BURST_MAX as usize {
+    let slot = line_time(rate, u64::from(frame_bytes) + SLOT_BYTES);
+    let is_whole = |it: &Exchange, count: u32| it.passed.len() == count as usize;
+    if is_whole(&burst(session, frame, BURST_MAX, slot)?, BURST_MAX) {
         return Ok(None);
     }
     let (mut whole, mut lossy) = (0, BURST_MAX);
     while lossy - whole > 1 {
         let middle = whole.midpoint(lossy);
-        let (through, _) = burst(session, frame, middle, slot)?;
-        if through == middle as usize { whole = middle } else { lossy = middle }
+        let seen = burst(session, frame, middle, slot)?;
+        if is_whole(&seen, middle) { whole = middle } else { lossy = middle }
     }
-    let (_, gap) = burst(session, frame, whole.max(2), slot)?;
-    let took = slot * u64::from(whole.saturating_sub(1));
-    let served = took.checked_div(gap).unwrap_or(u64::from(whole));
-    Ok(Some((whole, served)))
+    let seen = burst(session, frame, whole.max(2), slot)?;
+    let is_exact = session.rig().stamps().is_exact;
+    Ok(Some((whole, if is_exact { may_be_served(&seen, whole, slot) } else { served(&seen) })))
 }
 
-/// Sends a burst at line rate: how many came through, and the least gap between two of them, nanoseconds.
-pub(super) fn burst<R: Rig>(
+/// What the quickest gap allows while the burst came in.
+fn may_be_served(it: &Exchange, whole: u32, slot: Span) -> u64 {
+    let gaps = it.passed.windows(2).map(|pair| pair[1].at.since(pair[0].at).as_ns());
+    let took = slot.as_ns() * u64::from(whole.saturating_sub(1));
+    took.checked_div(gaps.min().unwrap_or(0)).unwrap_or(u64::from(whole))
+}
+
+/// Frames that had left when the last one was sent: gaps say nothing where a device hands frames over in batches.
+fn served(it: &Exchange) -> u64 {
+    let last = it.sent.last().map_or(Instant::ZERO, |(_, at)| *at);
+    it.passed.iter().filter(|passed| passed.at <= last).count() as u64
+}
+
+/// Sends a burst at line rate.
+fn burst<R: Rig>(
     session: &mut Session<'_, R>,
-    frame: &[u8],
+    (port, frame): (u32, &[u8]),
     count: u32,
-    slot_ns: u64,
-) -> Result<(usize, u64), ProfileError> {
+    slot: Span,
+) -> Result<Exchange, ProfileError> {
     let start = session.rig().now();
     for nth in 0..count {
-        let at = start + Span::from_ns(slot_ns * u64::from(nth));
-        session.rig().frame(at, 1, frame);
+        session.send_at(start + slot.times(u64::from(nth)), port, frame);
     }
-    let seen = session.frames(count as usize, Span::from_ms(20))?;
-    let gaps = seen.windows(2).map(|pair| pair[1].0.since(pair[0].0).as_ns());
-    Ok((seen.len(), gaps.min().unwrap_or(0)))
+    session.frames(count as usize, Span::from_ms(20))
 }
 
 /// The buffer that explains what was found in the device's own unit; frames of any size where none does.

@@ -11,12 +11,13 @@ use tenuto_units::Span;
 
 /// Preamble, delimiter and gap.
 const SLOT_BYTES: u64 = 20;
-const PREAMBLE_BYTES: u64 = 8;
 /// Frames directly behind each other, where no buffer limits them.
 const BURST_MAX: u64 = 200;
 /// Spacings that are averaged: latencies differ at both ends of a burst, so short bursts need more of them.
 const SPACINGS: u32 = 1_200;
 const BURSTS: std::ops::RangeInclusive<u32> = 6..=600;
+/// Where stamps are not exact, enough of them for a median.
+const BURSTS_NOISY: u32 = 15;
 /// A gap that is not longer than the line's own by this says nothing of the processor.
 const LINE_BOUND: f64 = 1.02;
 
@@ -27,8 +28,31 @@ pub struct Cell {
     pub used: Use,
     /// From the last bit in to the first bit out of an idle device (Eq. 4).
     pub traversal: Summary,
+    /// Its samples, nanoseconds.
+    pub samples_ns: Vec<f64>,
     /// From one to the next of frames that wait for each other: the mean of each burst.
     pub spacing: Cost,
+}
+
+impl Cell {
+    /// Its samples without the tails that the machine that measures may have added; what limited a burst counts as the
+    /// processor, since it was not seen to be quicker.
+    pub(super) fn without_tails(&self) -> Self {
+        let spacing = match &self.spacing {
+            Cost::Busy(it) | Cost::LineBound(it) => Cost::Busy(it.without_tails()),
+            Cost::Unknown => Cost::Unknown,
+        };
+        let traversal = self.traversal.without_tails();
+        Self { used: self.used, traversal, samples_ns: Vec::new(), spacing }
+    }
+
+    /// What a burst was spaced by, whatever limited it, nanoseconds.
+    pub(super) const fn spacing_ns(&self) -> Option<f64> {
+        match &self.spacing {
+            Cost::Busy(it) | Cost::LineBound(it) => Some(it.mean_ns),
+            Cost::Unknown => None,
+        }
+    }
 }
 
 /// What a burst says of the processor.
@@ -36,7 +60,7 @@ pub struct Cell {
 pub enum Cost {
     /// Means of bursts, nanoseconds.
     Busy(Summary),
-    /// The lines were slower than the processor.
+    /// The lines, or what sends over them, were slower than the processor: it takes no longer.
     LineBound(Summary),
     /// The buffer holds no two frames.
     Unknown,
@@ -63,19 +87,29 @@ pub fn forwarding<R: Rig>(
     samples: usize,
 ) -> Result<Vec<Cell>, ProfileError> {
     let mut cells = Vec::new();
-    for table in tables {
+    for (nth, table) in tables.iter().enumerate() {
+        if session.is_out_of_time() {
+            break;
+        }
+        let percent = 10 + 50 * nth / tables.len().max(1);
+        session.rig().progress("frames", u32::try_from(percent).unwrap_or(10));
         let Some(first) = table.first() else { continue };
-        match session.install(&Scene::new(*first)) {
+        let first = session.scene(*first);
+        match session.install(&first) {
             // What a device does not know is left out, and told by its absence.
             Err(ProfileError::Refused(_)) => continue,
             other => other?,
         }
         for used in table {
-            let scene = Scene::new(*used);
-            let traversal = alone(session, &scene, samples)?;
-            let varying_ns = traversal.most_ns - traversal.least_ns;
+            let scene = session.scene(*used);
+            let (traversal, samples_ns) = alone(session, &scene, samples)?;
+            let varying_ns = match session.rig().stamps().is_exact {
+                true => traversal.most_ns - traversal.least_ns,
+                // The machine's own stalls would hide every processor.
+                false => traversal.percentiles_ns[2] - traversal.percentiles_ns[0],
+            };
             let spacing = together(session, &scene, capacities, varying_ns)?;
-            cells.push(Cell { used: *used, traversal, spacing });
+            cells.push(Cell { used: *used, traversal, samples_ns, spacing });
         }
     }
     Ok(cells)
@@ -85,21 +119,22 @@ fn alone<R: Rig>(
     session: &mut Session<'_, R>,
     scene: &Scene,
     samples: usize,
-) -> Result<Summary, ProfileError> {
-    let rate = session.rig().rate_bps();
+) -> Result<(Summary, Vec<f64>), ProfileError> {
     let frame = scene.frame();
-    let own = line_time(rate, u64::from(scene.used.frame_bytes) + PREAMBLE_BYTES).as_ns();
+    let own = session.rig().outside_ns(scene.used.frame_bytes);
     let mut found = Vec::with_capacity(samples);
     // The first one warms up what is cold.
     for nth in 0..=samples {
-        let sent = session.send(scene.port_in, &frame);
+        session.send(scene.port_in, &frame);
         let seen = session.frames(1, Span::from_ms(100))?;
-        let Some((at, ..)) = seen.first() else { continue };
+        let Some(passed) = seen.passed.first() else { continue };
         if nth > 0 {
-            found.push(at.since(sent).as_ns() as f64 - own as f64);
+            found.push((passed.took_ns() - own as f64).max(0.0));
         }
     }
-    Summary::of(&found).ok_or_else(|| ProfileError::NothingForwarded(format!("{:?}", scene.used)))
+    let summary = Summary::of(&found)
+        .ok_or_else(|| ProfileError::NothingForwarded(format!("{:?}", scene.used)))?;
+    Ok((summary, found))
 }
 
 fn together<R: Rig>(
@@ -116,28 +151,32 @@ fn together<R: Rig>(
     }
     let slot = line_time(session.rig().rate_bps(), u64::from(bytes) + SLOT_BYTES);
     let frame = scene.frame();
-    let bursts = (SPACINGS / (count - 1)).clamp(*BURSTS.start(), *BURSTS.end());
-    let mut means = Vec::new();
+    let is_exact = session.rig().stamps().is_exact;
+    let least = if is_exact { *BURSTS.start() } else { BURSTS_NOISY };
+    let bursts = (SPACINGS / (count - 1)).clamp(least, *BURSTS.end());
+    let (mut means, mut sent) = (Vec::new(), Vec::new());
     for _ in 0..bursts {
         let start = session.rig().now();
         for nth in 0..count {
-            session.rig().frame(start + slot.times(u64::from(nth)), scene.port_in, &frame);
+            session.send_at(start + slot.times(u64::from(nth)), scene.port_in, &frame);
         }
         let seen = session.frames(count as usize, Span::from_ms(100))?;
-        if let (Some(first), Some(last)) = (seen.first(), seen.last())
-            && seen.len() == count as usize
-        {
-            means.push(last.0.since(first.0).as_ns() as f64 / f64::from(count - 1));
+        if seen.passed.len() == count as usize {
+            means.push(seen.passed_every_ns());
+            sent.push(seen.sent_every_ns());
         }
     }
     let tag =
         if matches!(scene.used.action, Action::SetVlanId | Action::SetVlanPcp) { 4 } else { 0 };
     let out = line_time(session.rig().rate_bps(), u64::from(bytes) + SLOT_BYTES + tag);
     // Latencies that differ stretch a burst by no more than that.
-    let line = (out.as_ns() as f64).mul_add(LINE_BOUND, varying_ns / f64::from(count - 1));
+    let varying = varying_ns / f64::from(count - 1);
+    let line = (out.as_ns() as f64).mul_add(LINE_BOUND, varying);
+    // A bench that sends more slowly than the line could says as little of the processor.
+    let bench = Summary::of(&sent).map_or(0.0, |it| it.usual_ns(is_exact) * LINE_BOUND + varying);
     Ok(match Summary::of(&means) {
         None => Cost::Unknown,
-        Some(it) if it.mean_ns > line => Cost::Busy(it),
+        Some(it) if it.usual_ns(is_exact) > line.max(bench) => Cost::Busy(it),
         Some(it) => Cost::LineBound(it),
     })
 }

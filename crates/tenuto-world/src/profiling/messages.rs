@@ -1,11 +1,11 @@
 //! Processing of control messages (\[Loko\] section 3.2).
 
 use super::fit::least_squares;
-use super::rig::{ProfileError, Rig, line_time};
+use super::rig::{ProfileError, Rig};
 use super::scene::Scene;
 use super::session::Session;
 use super::summary::Summary;
-use crate::device::{MessageCosts, message_frame_bytes};
+use crate::device::MessageCosts;
 use tenuto_model::{Action as Change, MatchType, Use};
 use tenuto_openflow::{
     Action, Body, FlowMod, FlowModCommand, FlowStatsRequest, Instruction, Match, Message,
@@ -13,7 +13,6 @@ use tenuto_openflow::{
 };
 use tenuto_units::{Instant, Span};
 
-const PREAMBLE_BYTES: u64 = 8;
 /// Of n samples, a later draw of a uniform spread lies above the largest one by more than this part of their range,
 /// divided by n, once in 400 times.
 const GUARD: f64 = 6.0;
@@ -38,6 +37,10 @@ pub struct MessageSample {
 }
 
 impl MessageSample {
+    fn without_tails(&self) -> Self {
+        Self { took: self.took.without_tails(), ..self.clone() }
+    }
+
     /// The most, and what a later draw may lie above.
     fn most_ns(&self) -> f64 {
         let guard = GUARD / self.took.count.max(1) as f64;
@@ -67,7 +70,7 @@ pub fn messages<R: Rig>(
     for entries in TABLES {
         let entries = entries.min(entries_max.saturating_sub(2).max(1));
         let used = Use::worst(MatchType::TpDst, Change::Output, entries, 64);
-        let scene = Scene::new(used);
+        let scene = session.scene(used);
         session.install(&scene)?;
         let all =
             Body::MultipartRequest(MultipartRequest::new(RequestBody::Flow(FlowStatsRequest::ALL)));
@@ -76,7 +79,11 @@ pub fn messages<R: Rig>(
             found.push(changes(session, &scene, change, barrier_ns, samples)?);
         }
     }
-    Ok((costs_of(&found)?, found))
+    let judged = match session.rig().stamps().is_exact {
+        true => costs_of(&found)?,
+        false => costs_of(&found.iter().map(MessageSample::without_tails).collect::<Vec<_>>())?,
+    };
+    Ok((judged, found))
 }
 
 fn with_reply<R: Rig>(
@@ -99,12 +106,12 @@ fn with_reply<R: Rig>(
 
 /// Eq. 1's t_req of a message, nanoseconds.
 fn request_ns<R: Rig>(session: &mut Session<'_, R>, body: &Body) -> f64 {
-    let bytes = message_frame_bytes(Message::new(0, body.clone()).to_bytes().len());
-    line_time(session.rig().rate_bps(), bytes).as_ns() as f64
+    let bytes = Message::new(0, body.clone()).to_bytes().len();
+    session.rig().control_outside_ns(bytes).0 as f64
 }
 
 fn preamble_ns<R: Rig>(session: &mut Session<'_, R>) -> f64 {
-    line_time(session.rig().rate_bps(), PREAMBLE_BYTES).as_ns() as f64
+    session.rig().control_outside_ns(0).1 as f64
 }
 
 /// One message without reply, a barrier directly behind it: what it took by Eq. 2; `None` where Eq. 3 does not hold.
@@ -143,7 +150,7 @@ fn additions<R: Rig>(
     barrier_ns: f64,
     samples: usize,
 ) -> Result<MessageSample, ProfileError> {
-    let list = vec![Action::Output { port: 2, max_len: 0 }; actions];
+    let list = vec![Action::Output { port: session.port(1), max_len: 0 }; actions];
     let mut took = Vec::new();
     for nth in 0..samples {
         if nth % 16 == 0 {
@@ -152,7 +159,7 @@ fn additions<R: Rig>(
         let used = Use::worst(MatchType::TpDst, Change::Output, 17, 64);
         let place = u32::try_from(nth % 16).unwrap_or(0);
         let instructions = vec![Instruction::ApplyActions(list.clone())];
-        let entry = FlowMod { instructions, ..Scene::new(used).entry(place) };
+        let entry = FlowMod { instructions, ..session.scene(used).entry(place) };
         took.push(without_reply(session, &Body::FlowMod(entry), barrier_ns)?);
     }
     sample_of("add", (0, actions, 0), &took)

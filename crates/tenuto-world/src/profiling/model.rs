@@ -96,6 +96,24 @@ impl Linear {
     }
 }
 
+/// The model that covers samples with stamps that are not exact: costs are those of the samples without their tails, and
+/// what any of the whole samples took longer is latency. Where lines, or what sends over them, were slower than the
+/// processor, it is charged as slow as they were: no more was tried.
+pub(super) fn noisy_model_of(cells: &[Cell]) -> Result<Found, ProfileError> {
+    let judged: Vec<Cell> = cells.iter().map(Cell::without_tails).collect();
+    let found = if busy_of(&judged).len() < BUSY_MIN {
+        let each = judged.iter().filter_map(Cell::spacing_ns).fold(0.0, f64::max);
+        of_all_ports(&judged, each)
+    } else {
+        model_of(&judged, None)?
+    };
+    let latency_ns = match &found.processor {
+        Some(processor) => (0, latency_beside(cells, processor)),
+        None => by_port(cells).latency_ns,
+    };
+    Ok(Found { latency_ns, ..found })
+}
+
 /// The model that covers the samples.
 pub(super) fn model_of(cells: &[Cell], at_once_ns: Option<f64>) -> Result<Found, ProfileError> {
     let busy = busy_of(cells);

@@ -1,5 +1,6 @@
 //! Simulated and explored runs. One program, since every program is linked by itself.
 
+mod applications;
 mod campaigns;
 mod classic;
 mod controlled;
@@ -15,9 +16,11 @@ mod installed;
 mod judging;
 mod processors;
 mod profiling;
+mod races;
 mod raises;
 mod rates;
 mod reactive;
+mod reductions;
 mod runs;
 mod schedules;
 mod support;

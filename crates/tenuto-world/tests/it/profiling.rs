@@ -8,7 +8,7 @@ use tenuto_planner::{Options, plan};
 use tenuto_units::{Draws, Span};
 use tenuto_world::device::{DeviceModel, OwnWork};
 use tenuto_world::profiling::{
-    Design, Measured, Settings, Shape, VirtualRig, check, profile, to_yaml,
+    CheckRow, Design, Measured, RowVerdict, Settings, Shape, VirtualRig, check, profile, to_yaml,
 };
 
 fn settings(like: &str) -> Settings {
@@ -27,6 +27,13 @@ fn measured(model: DeviceModel, like: &str, seed: u64) -> Measured {
 
 fn measured_by(model: DeviceModel, seed: u64, settings: &Settings) -> Measured {
     profile(&mut VirtualRig::new(model, seed), settings).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Claims that the device does not keep.
+fn exceeded(profile: &Profile, measured: &Measured) -> Vec<CheckRow> {
+    let rows = check(profile, measured);
+    assert!(rows.iter().any(|it| it.verdict == RowVerdict::Kept), "nothing was kept");
+    rows.into_iter().filter(|it| it.verdict == RowVerdict::Exceeded).collect()
 }
 
 /// Uses over the whole of Table 1, drawn.
@@ -72,16 +79,17 @@ fn a_zodiac_gives_back_the_model_that_it_was_built_from() {
         let used = Use::worst(MatchType::FiveTuple, action, 17, 306);
         covers(&format!("{action:?}"), is.cpu_ps(&used), was.cpu_ps(&used));
     }
-    assert!(found.firmware.is_barrier_true && found.firmware.keeps_entries);
-    assert!(!found.firmware.forwards_unknown);
-    assert!(found.firmware.echo_under_traffic_ns > 20_000.0, "{:?}", found.firmware);
+    assert_eq!(found.is_barrier_true(), Some(true), "{:?}", found.updates);
+    let firmware = found.firmware.as_ref().expect("looked at");
+    assert!(firmware.keeps_entries && !firmware.forwards_unknown);
+    assert!(firmware.echo_under_traffic_ns > 20_000.0, "{firmware:?}");
 }
 
 #[test]
 fn messages_cost_what_the_firmware_was_built_with() {
     let model = DeviceModel::built_in("zodiac-fx").expect("it is");
     let truth = model.messages;
-    let found = measured(model, "zodiac-fx", 3).messages;
+    let found = measured(model, "zodiac-fx", 3).messages.expect("determined");
     covers("echo", found.echo_ps, truth.echo_ps);
     covers("barrier", found.barrier_ps, truth.barrier_ps);
     covers("features", found.other_ps, truth.other_ps);
@@ -105,7 +113,7 @@ fn every_virtual_device_is_covered_by_its_measured_model() {
         // The same device on another day, with more samples of more uses.
         let again = Settings { samples: 60, seed: 9, design: Design::Spare, ..settings(name) };
         let later = profile(&mut VirtualRig::new(model.clone(), 77), &again).expect("measured");
-        assert_eq!(check(&found.profile, &later), [], "{name}");
+        assert_eq!(exceeded(&found.profile, &later), [], "{name}");
         if let Some(truth) = &model.profile.processor {
             let is = found.profile.processor.as_ref().expect("one");
             for used in uses(&mut Draws::new(3), model.profile.entries_max) {
@@ -202,16 +210,16 @@ fn a_device_that_is_slower_than_its_profile_is_found() {
     let truth = Profile::built_in("zodiac-fx").expect("it is");
     let mut model = DeviceModel::built_in("zodiac-fx").expect("it is");
     let as_stated = measured(model.clone(), "zodiac-fx", 1);
-    assert_eq!(check(&truth, &as_stated), []);
+    assert_eq!(exceeded(&truth, &as_stated), []);
     // A tenth more per entry, and a cell less.
     let costs = model.profile.processor.as_mut().expect("one");
     costs.per_entry_ps.five_tuple += costs.per_entry_ps.five_tuple / 10;
     model.profile.receive_buffer.as_mut().expect("cells").count -= 5;
     let slower = measured(model, "zodiac-fx", 1);
-    let found = check(&truth, &slower);
-    assert!(found.iter().any(|it| it.what.contains("FiveTuple")), "{found:#?}");
+    let found = exceeded(&truth, &slower);
+    assert!(found.iter().any(|it| it.what.contains("five-tuple")), "{found:#?}");
     assert!(found.iter().any(|it| it.unit == "frames"), "{found:#?}");
-    assert!(!found.iter().any(|it| it.what.contains("TpDst")), "{found:#?}");
+    assert!(!found.iter().any(|it| it.what.contains("tp-dst")), "{found:#?}");
 }
 
 #[test]
@@ -222,7 +230,7 @@ fn work_of_its_own_is_found_and_not_below_what_it_is() {
     let listening = Span::from_s(2);
     let settings = Settings { listening, ..settings("zodiac-fx") };
     let found = profile(&mut VirtualRig::new(model, 4), &settings).expect("measured");
-    let seen = found.firmware.own_work.expect("it is seen");
+    let seen = found.firmware.expect("looked at").own_work.expect("it is seen");
     assert!(seen.time_ps >= own.time_ps * 98 / 100, "{seen:?}");
     assert!(seen.time_ps <= own.time_ps + 700_000_000, "{seen:?}");
     assert!(
@@ -232,5 +240,73 @@ fn work_of_its_own_is_found_and_not_below_what_it_is() {
     let control = found.profile.processor.expect("one").control;
     assert_eq!((control.time_ps, control.period_ps), (seen.time_ps, seen.period_ps));
     let quiet = measured(DeviceModel::built_in("zodiac-fx").expect("it is"), "zodiac-fx", 4);
-    assert_eq!(quiet.firmware.own_work, None);
+    assert_eq!(quiet.firmware.expect("looked at").own_work, None);
+}
+
+#[test]
+fn what_was_not_looked_at_is_not_kept() {
+    let truth = Profile::built_in("zodiac-fx").expect("it is");
+    let model = DeviceModel::built_in("zodiac-fx").expect("it is");
+    let short = Settings { time: Some(Span::from_ms(1_500)), ..settings("zodiac-fx") };
+    let found = profile(&mut VirtualRig::new(model, 3), &short);
+    let Ok(found) = found else { return assert!(found.is_err(), "too short for a model") };
+    assert!(!found.notes.is_empty() && !found.missing.is_empty(), "{:?}", found.notes);
+    let rows = check(&truth, &found);
+    let silent = rows.iter().filter(|it| it.verdict == RowVerdict::NotObserved);
+    assert!(silent.clone().count() >= found.missing.len());
+    assert!(silent.clone().all(|it| it.seen.is_none()), "{rows:#?}");
+    assert!(rows.iter().all(|it| it.seen.is_some() || it.verdict != RowVerdict::Kept));
+}
+
+#[test]
+fn a_name_that_is_no_plain_word_is_written_so_that_it_cannot_be_mistaken() {
+    let mut found = measured(DeviceModel::built_in("ideal").expect("it is"), "ideal", 2);
+    for name in ["my switch", "1.5", "a # b", "null", "[x]", "tag!"] {
+        name.clone_into(&mut found.profile.name);
+        let yaml = to_yaml(&found);
+        let network = "tenuto: 1\nhosts: []\nswitches: {s: {profile: ./mine.yaml}}\nlinks: []\n";
+        let sources = MemorySources::new().with("n.yaml", network).with("mine.yaml", &yaml);
+        let (network, _) =
+            read_network(&sources, "n.yaml").unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!(network.profiles[name].latency_ns_max, found.profile.latency_ns_max);
+    }
+    // A name that no file may have cannot become another key of it.
+    "a\nlike: tenuto".clone_into(&mut found.profile.name);
+    let first = to_yaml(&found).lines().filter(|it| it.starts_with("like:")).count();
+    assert_eq!(first, 1);
+}
+
+#[test]
+fn meters_queues_and_masks_of_a_virtual_switch_are_found() {
+    let found = measured(DeviceModel::built_in("tenuto").expect("it is"), "tenuto", 6);
+    let meters = found.meters.as_ref().expect("looked at");
+    assert_eq!(meters.refused, None);
+    assert_eq!(meters.samples.len(), 6);
+    for it in &meters.samples {
+        let burst = it.burst_bytes.expect("twice the rate is too much");
+        let asked = f64::from(it.burst_kbit) * 125.0;
+        // Frames are whole: one more or less.
+        let frame = f64::from(it.frame_bytes) * 2.0;
+        assert!((burst - asked).abs() <= frame + asked * 0.2, "{it:?}");
+    }
+    assert_eq!(meters.extra_bytes, Some(20), "{meters:?}");
+    let queues = found.queues.as_ref().expect("looked at");
+    assert_eq!(queues.ids.len(), usize::from(found.profile.queues_per_port), "{queues:?}");
+    assert!(found.masks.as_ref().expect("looked at").samples.len() == 4);
+    assert!(found.updates.iter().all(|it| it.is_true()), "{:?}", found.updates);
+    assert_eq!(found.updates.len(), 9);
+}
+
+#[test]
+fn throughput_by_search_is_what_a_frame_takes_of_the_processor() {
+    let found = measured(DeviceModel::built_in("zodiac-fx").expect("it is"), "zodiac-fx", 6);
+    assert_eq!(found.throughput.len(), 4);
+    for it in &found.throughput {
+        let computed = it.computed_bps.expect("a processor");
+        // Eq. 6 is of the dearest frame: a search finds no less, and no more than spread and buffer explain.
+        assert!(
+            it.searched_bps >= computed * 0.999 && it.searched_bps <= computed * 1.25,
+            "{it:?}"
+        );
+    }
 }

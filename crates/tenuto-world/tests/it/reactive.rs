@@ -112,7 +112,7 @@ fn the_states_of_plain_openflow_are_many_more() {
 fn figure_8() {
     for (switches, packets) in [(8, 1), (1, 5), (3, 2), (4, 2), (6, 2)] {
         for attendre in [true, false] {
-            let properties = if attendre { Property::ALL.to_vec() } else { vec![] };
+            let properties = if attendre { Property::OF_ATTENDRE.to_vec() } else { vec![] };
             let states_max = 300_000;
             explored(&Settings { attendre, properties, states_max, ..route(switches, packets) });
         }

@@ -58,7 +58,7 @@ events:
     };
     let run = clockwork::run(&plan, &scenario).expect("the plan runs");
     let kinds: Vec<&str> = run.violations.iter().map(|v| v.kind.as_str()).collect();
-    assert!(kinds.iter().all(|kind| *kind == "mode_change"), "{:#?}", run.violations);
+    assert_eq!(kinds, ["mode_change"], "{:#?}", run.violations);
     assert_eq!(run.violations.first().and_then(|v| v.mode.as_deref()), Some("LO>HI"));
     let [raise, back] = &run.mode_changes[..] else { panic!("{:#?}", run.mode_changes) };
     assert!(raise.switches.len() == 3 && raise.observed_ns > raise.bound_ns, "{raise:#?}");

@@ -10,7 +10,7 @@ pub(super) fn format() -> clap::builder::PossibleValuesParser {
 }
 
 /// A rate with its unit.
-pub(super) fn rate_bps(text: &str) -> Result<u64, String> {
+pub(crate) fn rate_bps(text: &str) -> Result<u64, String> {
     match quantity::parse_rate_bps(text).map_err(|error| error.to_string())? {
         0..1_000 => Err("a link has 1 kbit/s or more: did you mean 100Mbit/s?".into()),
         rate => Ok(rate),
@@ -26,7 +26,7 @@ pub(super) fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
-pub(super) fn duration_ns(text: &str) -> Result<u64, String> {
+pub(crate) fn duration_ns(text: &str) -> Result<u64, String> {
     const DAY_NS: u64 = 86_400_000_000_000;
     let number = text.trim();
     if !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || c == '.') {

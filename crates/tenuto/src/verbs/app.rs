@@ -9,7 +9,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tenuto_controller::reactive::{APPLICATIONS, ReactiveApp, named};
-use tenuto_runtime::applications::{AppNews, AppServer, AppSettings, PythonApp};
+use tenuto_model::Network;
+use tenuto_runtime::applications::{AppNews, AppServer, AppSettings, PythonApp, Recorder};
 
 /// The registered port of OpenFlow, from this machine alone: whoever connects is believed.
 const LISTEN_USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 6653);
@@ -35,6 +36,9 @@ pub(crate) struct App {
     /// Handle each event twice and tell where the second time differs; of Python programs
     #[arg(long)]
     check_determinism: bool,
+    /// Write down what was heard and told, for `tenuto races`
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
 }
 
 /// `KEY=VALUE`.
@@ -50,20 +54,26 @@ pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 pub(crate) fn run(args: &App) -> Result<Outcome, Failure> {
-    let App { app, set, network, listen, attendre, check_determinism } = args;
-    serve(app, set, network.as_deref(), *listen, *attendre, *check_determinism)
+    let App { app, set, network, listen, attendre, check_determinism, record } = args;
+    let application = application(app, set, network.as_deref(), *check_determinism)?;
+    let record = record.as_deref().map(recorder).transpose()?;
+    serve(app, application, *listen, *attendre, record)
+}
+
+fn recorder(path: &Path) -> Result<Recorder, Failure> {
+    let shown = path.display().to_string();
+    Recorder::create(path)
+        .map_err(|error| Failure::input(format!("cannot be written: {error}"), Some(&shown), None))
 }
 
 /// Runs an application until it is ended.
 pub(crate) fn serve(
     name: &str,
-    settings: &[(String, String)],
-    network: Option<&Path>,
+    app: Box<dyn ReactiveApp>,
     listen: Option<SocketAddr>,
     attendre: bool,
-    is_checked: bool,
+    record: Option<Recorder>,
 ) -> Result<Outcome, Failure> {
-    let app = application(name, settings, network, is_checked)?;
     let listen = listen.unwrap_or(LISTEN_USUAL);
     // Above that of every earlier start, as long as the clock is not set back.
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -74,7 +84,7 @@ pub(crate) fn serve(
         Failure::input(format!("cannot listen: {error}"), Some(&listen.to_string()), Some(hint))
     };
     let tell = |news: AppNews| output::complain(&format!("{news}"));
-    let server = AppServer::bind(app, &settings, tell).map_err(fail)?;
+    let server = AppServer::bind(app, &settings, record, tell).map_err(fail)?;
     let summary = server.run().map_err(|error| Failure::undecidable(error.to_string(), None))?;
     let (heard, sent, faults) = (summary.heard, summary.sent, summary.faults);
     output::say(&format!("{name}: {heard} messages heard, {sent} sent, {faults} faults\n"))?;
@@ -92,11 +102,23 @@ pub(crate) fn application(
     network: Option<&Path>,
     is_checked: bool,
 ) -> Result<Box<dyn ReactiveApp>, Failure> {
+    // Only what has a name goes by a network.
+    let is_named = !name.ends_with(".py");
+    let network = network.filter(|_| is_named).map(load::network).transpose()?;
+    application_on(name, settings, network.as_ref(), is_checked)
+}
+
+/// The same for a network that was read.
+pub(crate) fn application_on(
+    name: &str,
+    settings: &[(String, String)],
+    network: Option<&Network>,
+    is_checked: bool,
+) -> Result<Box<dyn ReactiveApp>, Failure> {
     let wrong = |text: String, hint| Failure::input(text, Some(name), hint);
     if !name.ends_with(".py") {
-        let network = network.map(load::network).transpose()?;
         let list = APPLICATIONS.map(|(name, what)| format!("{name}: {what}")).join("; ");
-        return named(name, settings, network.as_ref()).map_err(|text| wrong(text, Some(&list)));
+        return named(name, settings, network).map_err(|text| wrong(text, Some(&list)));
     }
     if let Some((key, _)) = settings.first() {
         return Err(wrong(format!("a Python program has no setting `{key}`"), None));

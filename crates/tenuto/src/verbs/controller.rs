@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tenuto_service::rest::{Audit, HttpLimits, Shared, serve};
-use tenuto_service::{FileStore, OpenError, Planning, Role, Service, Tokens, new_token};
+use tenuto_service::{FileStore, Keeping, OpenError, Planning, Role, Service, Tokens, new_token};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -57,6 +57,9 @@ pub(crate) struct Controller {
     /// How often switches are read again, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     audit: u64,
+    /// Seconds between looks at links and hosts by LLDP and ARP; 0 for none. The file has to carry `other_traffic`
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=3_600))]
+    links: u64,
     /// Tell every event on stderr, a JSON object a line
     #[arg(long, value_enum)]
     log: Option<LogAs>,
@@ -90,7 +93,8 @@ fn days(text: &str) -> Result<u64, String> {
 pub(crate) fn run(args: &Controller) -> Result<Outcome, Failure> {
     if let Some(app) = &args.app {
         let network = args.network.as_deref();
-        return super::app::serve(app, &args.set, network, args.listen, args.attendre, false);
+        let application = super::app::application(app, &args.set, network, false)?;
+        return super::app::serve(app, application, args.listen, args.attendre, None);
     }
     let state = &args.state;
     std::fs::create_dir_all(state).map_err(|error| at(state, &error))?;
@@ -245,10 +249,13 @@ async fn serve_all(
         let cannot = |error: io::Error| Failure::input(error.to_string(), Some(&shown), None);
         switches.push(listening.map_err(cannot)?);
     }
-    let audit_every = Duration::from_secs(args.audit);
+    let keeping = Keeping {
+        audit_every: Duration::from_secs(args.audit),
+        links_every: (args.links > 0).then(|| Duration::from_secs(args.links)),
+    };
     tokio::select! {
         () = serving => {}
-        () = shared.service().keep_switches(switches, audit_every) => {}
+        () = shared.service().keep_switches(switches, keeping) => {}
     }
     Ok(outcome)
 }

@@ -1,4 +1,4 @@
-//! `tenuto explore NET|PLAN`: every interleaving of the mode change and return.
+//! `tenuto explore NET|PLAN` without an application: every interleaving of the mode change and return.
 
 use crate::args::{Explore, Planning};
 use crate::failure::Failure;
@@ -39,9 +39,8 @@ pub(crate) fn run(args: &Explore) -> Result<Outcome, Failure> {
     if args.input.as_os_str() == super::explore_attendre::WORD {
         return super::explore_attendre::run(args);
     }
-    if args.attendre.app.is_some() {
-        let hint = "`tenuto explore attendre --app APP` explores an application";
-        return Err(Failure::input("--app goes with the word attendre", None, Some(hint)));
+    if let Some(app) = &args.attendre.app {
+        return super::explore_app::run(args, app);
     }
     let planned = planning::of_input(&args.input, &Planning::default())?;
     if planned.promise() == Promise::Refused {

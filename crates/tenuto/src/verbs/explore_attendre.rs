@@ -50,9 +50,10 @@ pub(crate) enum MutantName {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Options of explore attendre")]
 pub(crate) struct AttendreFlags {
-    /// One application instead of all scenarios
-    #[arg(long, value_name = "APP")]
-    pub(crate) app: Option<AppName>,
+    /// With a network, an application by name or a Python file; with the word attendre, one of
+    /// route-flow, learning-switch, load-balancer and firewall instead of all scenarios
+    #[arg(long, value_name = "APP|FILE.py")]
+    pub(crate) app: Option<String>,
     /// Switches on the line
     #[arg(long, value_name = "N", default_value_t = 1, requires = "app")]
     pub(crate) switches: u8,
@@ -116,8 +117,8 @@ pub(crate) fn run(args: &Explore) -> Result<Outcome, Failure> {
     if let Some(path) = &args.replay {
         return replayed(args, path);
     }
-    let all = match flags.app {
-        Some(app) => vec![one(flags, app, args.states)],
+    let all = match &flags.app {
+        Some(app) => vec![one(flags, named(app)?, args.states)],
         None => scenarios(args.states),
     };
     let mut found = Vec::new();
@@ -135,6 +136,14 @@ pub(crate) fn run(args: &Explore) -> Result<Outcome, Failure> {
         _ => Ok(()),
     };
     Ok(Failure::unkept(kept, conclude(args, &found)?))
+}
+
+fn named(app: &str) -> Result<AppName, Failure> {
+    AppName::from_str(app, false).map_err(|_| {
+        let hint =
+            "there are route-flow, learning-switch, load-balancer, firewall; others need a network";
+        Failure::input(format!("no scenario has the application `{app}`"), None, Some(hint))
+    })
 }
 
 fn one(flags: &AttendreFlags, app: AppName, states_max: usize) -> Settings {
@@ -251,11 +260,11 @@ fn replayed(args: &Explore, path: &std::path::Path) -> Result<Outcome, Failure> 
         let hint = "a trace is what `tenuto explore attendre --app APP -o TRACE` wrote";
         Failure::input(format!("not a trace: {error}"), Some(&shown), Some(hint))
     })?;
-    let Some(app) = args.attendre.app else {
+    let Some(app) = &args.attendre.app else {
         let hint = "name it, and the other settings that the trace was found with";
         return Err(Failure::input("--replay needs --app", None, Some(hint)));
     };
-    let settings = one(&args.attendre, app, args.states);
+    let settings = one(&args.attendre, named(app)?, args.states);
     let again = reactive::replay(&settings, &trace).map_err(|why| {
         Failure::input(why, Some(&shown), Some("replay with the settings that it was found with"))
     })?;

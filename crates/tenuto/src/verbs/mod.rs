@@ -11,16 +11,20 @@ mod doctor;
 pub(crate) mod dump;
 mod exec;
 mod explore;
+mod explore_app;
 pub(crate) mod explore_attendre;
 mod export;
 pub(crate) mod flow;
 mod import;
+mod on_network;
 mod plan;
 pub(crate) mod profile;
+pub(crate) mod races;
 mod report;
 mod service_client;
 pub(crate) mod show;
 mod sim;
+mod sim_app;
 mod slow_auto;
 mod supervisor;
 pub(crate) mod switch;
@@ -45,7 +49,10 @@ pub(crate) fn run(verb: Verb) -> Result<ExitCode, Failure> {
         Verb::Plan(it) => plan::run(&it),
         Verb::Tables(it) => tables::run(&it),
         Verb::Certify(it) => certify::run(&it),
-        Verb::Sim(it) => sim::run(&it),
+        Verb::Sim(it) => match &it.application.app {
+            Some(app) => sim_app::run(&it, app),
+            None => sim::run(&it),
+        },
         Verb::Witness(it) => witness::run(&it),
         Verb::Up(it) => up::run(&it),
         // The program's own exit code is passed on.
@@ -57,6 +64,7 @@ pub(crate) fn run(verb: Verb) -> Result<ExitCode, Failure> {
         Verb::Switch(it) => switch::run(&it),
         Verb::Tenants(it) => tenants::run(&it),
         Verb::Trace(it) => trace::run(&it),
+        Verb::Races(it) => races::run(&it),
         Verb::Dump(it) => dump::run(&it),
         Verb::Profile(it) => profile::run(&it),
         Verb::Explore(it) => explore::run(&it),

@@ -45,9 +45,48 @@ fn what_cannot_be_measured_or_held_says_why() {
         (&["--virtual", "zodiac-fx", "--samples", "4"], "--samples"),
         (&["--virtual", "zodiac-fx", "--name", "a: \"b"], "is no name of a profile"),
         (&["--virtual", "zodiac-fx", "--check", "a", "-o", "b"], "cannot be used with"),
+        (&["--virtual", "zodiac-fx", "--ports", "a,b"], "--live"),
+        (&["--virtual", "zodiac-fx", "--live", "--ports", "a,b"], "cannot be used with"),
+        (&["--live"], "--ports"),
         (&[], "--virtual"),
     ] {
         let said = tenuto_in(&at, &[&["profile"], more].concat()).exits(2);
         assert_eq!(said.complains_of(&[words]).stdout, "", "{more:?}");
+    }
+}
+
+#[test]
+fn what_was_measured_is_told_though_the_file_cannot_be_written() {
+    let at = folder("profile_unwritten");
+    let out = ["profile", "--virtual", "ideal", "--samples", "5", "-o", "gone/mine.yaml"];
+    let said = tenuto_in(&at, &out).exits(2);
+    said.says(&["measured of the device"]).complains_of(&["gone/mine.yaml", "cannot be written"]);
+}
+
+#[test]
+fn every_claim_of_a_profile_has_a_verdict() {
+    let at = folder("profile_verdicts");
+    let out = ["profile", "--virtual", "zodiac-fx", "--samples", "5", "-o", "mine.yaml"];
+    tenuto_in(&at, &out).exits(0);
+    let held =
+        ["profile", "--virtual", "zodiac-fx", "--samples", "5", "--check", "mine.yaml", "--json"];
+    let said = tenuto_in(&at, &held).exits(0);
+    let told: serde_json::Value = serde_json::from_str(&said.stdout).expect("a document");
+    assert_eq!(told["verdict"], "kept");
+    let rows = told["rows"].as_array().expect("rows");
+    // A traversal and a spacing of each use, entries, five sizes of the buffer, and work of its own.
+    assert_eq!(rows.len(), told["frames"].as_array().expect("uses").len() * 2 + 7);
+    assert!(
+        rows.iter().all(|it| !it["seen"].is_null() && it["verdict"] != "exceeded"),
+        "{rows:#?}"
+    );
+    let page =
+        ["profile", "--virtual", "zodiac-fx", "--samples", "5", "--report", "page.html", "-o", "x"];
+    tenuto_in(&at, &page).exits(0);
+    let page = std::fs::read_to_string(at.join("page.html")).expect("a page");
+    for figure in
+        ["Fig. 6a", "Figs. 6b", "Fig. 7b", "Fig. 9", "Fig. 10a", "Fig. 10b", "Fig. 10c", "Fig. 12b"]
+    {
+        assert!(page.contains(figure), "{figure}");
     }
 }

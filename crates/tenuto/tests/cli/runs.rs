@@ -159,7 +159,6 @@ fn every_interleaving_of_the_vehicle_holds() {
     let few = tenuto(&["explore", "vehicle.yaml", "--states", "50"]).exits(3);
     few.says(&["BOUNDED"]);
     tenuto(&["explore", "line.yaml"]).exits(2).complains_of(&["one mode only"]);
-    tenuto(&["explore", "line.yaml", "--app", "route-flow"]).exits(2).complains_of(&["attendre"]);
     tenuto(&["explore", "vehicle.yaml", "--excess", "LIDAR"])
         .exits(2)
         .complains_of(&["--excess LIDAR", "CAM"]);
@@ -218,4 +217,107 @@ fn races_are_found_and_attendre_is_without() {
     tenuto(&["explore", "attendre", "--app", "route-flow", "--property", "speed"])
         .exits(2)
         .complains_of(&["in-order"]);
+}
+
+#[test]
+fn an_application_of_a_network_is_explored_and_its_counterexample_replayed() {
+    let folder = folder("explored-application");
+    write(&folder, "line.yaml", LINE);
+    let explore =
+        |more: &[&str]| tenuto_in(&folder, &[&["explore", "line.yaml", "--app"], more].concat());
+    explore(&["learning-switch"]).exits(0).says(&["HOLDS in every state", "no-black-holes"]);
+    explore(&["learning-switch", "--states", "5"]).exits(3).says(&["BOUNDED"]);
+    // Without ways every packet is dropped.
+    let files = ["-o", "trace.json", "--chart", "chart.svg"];
+    let lost = ["route-flow", "--property", "no-black-holes"];
+    explore(&[&lost[..], &files].concat()).exits(1).says(&["VIOLATED", "has not arrived"]);
+    let chart = std::fs::read_to_string(folder.join("chart.svg")).expect("a chart");
+    assert!(chart.starts_with("<svg") && chart.contains("controller"), "{chart}");
+    explore(&[&lost[..], &["--replay", "trace.json"]].concat()).exits(1).says(&["VIOLATED"]);
+    explore(&["learning-switch", "--replay", "trace.json"]).exits(0).says(&["violates nothing"]);
+    explore(&["learning-switch", "--send", "nobody:display"]).exits(2).complains_of(&["nobody"]);
+    explore(&["no-such"]).exits(2).complains_of(&["no application is called"]);
+}
+
+#[test]
+fn reductions_are_chosen_by_name() {
+    let states = |reduce: &str| {
+        let said = tenuto(&[
+            "explore",
+            "line.yaml",
+            "--app",
+            "learning-switch",
+            "--reduce",
+            reduce,
+            "--json",
+        ]);
+        let document = said.exits(0).json();
+        (document["states"].as_u64().expect("a count"), document["reductions"].clone())
+    };
+    let (all, none) = (states("all"), states("none"));
+    assert!(all.0 < none.0, "{all:?} and {none:?}");
+    assert_eq!(none.1, serde_json::json!([]));
+    assert_eq!(states("numbers,corridors").1, serde_json::json!(["numbers", "corridors"]));
+    tenuto(&["explore", "line.yaml", "--app", "learning-switch", "--reduce", "symmetry"])
+        .exits(2)
+        .complains_of(&["no reduction is called `symmetry`", "partial-order"]);
+}
+
+#[test]
+fn a_record_of_a_run_has_the_races_of_its_application() {
+    let folder = folder("races");
+    write(&folder, "line.yaml", LINE);
+    let sim = ["sim", "line.yaml", "--app", "learning-switch", "--record", "run.jsonl"];
+    tenuto_in(&folder, &sim).exits(0);
+    let document = tenuto_in(&folder, &["races", "run.jsonl", "--json"]).json();
+    assert!(document["reads"].as_u64() > Some(0), "{document}");
+    assert_eq!(document["format"], "record");
+    let verdict = if document["harmful"].as_u64() > Some(0) { 1 } else { 0 };
+    tenuto_in(&folder, &["races", "run.jsonl"])
+        .exits(verdict)
+        .says(&["look-ups", "that are not ordered matter"]);
+    write(&folder, "other.json", "{}\n");
+    tenuto_in(&folder, &["races", "other.json"])
+        .exits(2)
+        .complains_of(&["line 1", "an event of SDNRacer"]);
+    tenuto_in(&folder, &["races", "none.json"]).exits(2).complains_of(&["none.json"]);
+}
+
+#[test]
+fn an_application_runs_in_virtual_time_and_counts_what_flows_cost() {
+    let sim = |more: &[&str]| tenuto(&[&["sim", "line.yaml", "--app"], more].concat());
+    for protocol in ["openflow", "openflow-barrier", "attendre"] {
+        let said = sim(&["learning-switch", "--protocol", protocol]).exits(0);
+        said.says(&["DELIVERED: 10 of 10 flows set up", "packet-ins"]);
+    }
+    let document = sim(&["learning-switch", "--json", "--seed", "4"]).exits(0).json();
+    assert_eq!((&document["verdict"], &document["seed"]), (&"delivered".into(), &4.into()));
+    assert_eq!(document["flows"].as_array().map(Vec::len), Some(10));
+    let again = sim(&["learning-switch", "--json", "--seed", "4"]).exits(0).json();
+    assert_eq!(document, again);
+    sim(&["route-flow"]).exits(1).says(&["LOST: 0 of 10 flows set up"]);
+    sim(&["learning-switch", "--for", "3s"]).exits(2);
+}
+
+/// The program of the tutorial where there is a Python; a handler that counts by the clock is found out.
+#[test]
+fn a_python_program_runs_in_virtual_time_and_is_explored() {
+    let folder = folder("python-application");
+    write(&folder, "line.yaml", LINE);
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/examples/learning_switch.py");
+    let said = tenuto_in(&folder, &["sim", "line.yaml", "--app", example]);
+    if said.stderr.contains("No such file") {
+        println!("SKIPPED: no Python here: {}", said.stderr);
+        return;
+    }
+    said.exits(0).says(&["DELIVERED"]);
+    let explored = tenuto_in(&folder, &["explore", "line.yaml", "--app", example]);
+    explored.exits(0).says(&["HOLDS in every state"]);
+    let text = "import time\nfrom tenuto import App, FLOOD, output\n\nclass Clock(App):\n    \
+                def start(self):\n        self.at = 0\n\n    \
+                def packet_in(self, datapath, packet, answer):\n        \
+                self.at = time.monotonic_ns()\n        answer.send([output(FLOOD)])\n";
+    write(&folder, "clock.py", text);
+    let found = tenuto_in(&folder, &["explore", "line.yaml", "--app", "clock.py"]);
+    found.exits(1).says(&["VIOLATED", "not deterministic"]);
 }

@@ -14,12 +14,12 @@ use tenuto_world::explore::{Action, Step, Trace};
 const UNITS: [&str; 10] =
     ["ns", "ps", "us", "ms", "bps", "mbps", "bits", "bytes", "percent", "ppm"];
 /// Words that may stand behind a unit: which of several values it is, or of what one has it.
-const BEHIND: [&str; 8] = ["max", "min", "p50", "p99", "p999", "per", "port", "median"];
+const BEHIND: [&str; 9] = ["max", "min", "p50", "p80", "p99", "p999", "per", "port", "median"];
 
 type Document = (&'static str, &'static [declared::Root], &'static str);
 
 /// Every document: its name, the types that it may be of, and who writes it.
-const DOCUMENTS: [Document; 27] = [
+const DOCUMENTS: [Document; 31] = [
     (
         "tenuto-run/1",
         &[("tenuto-world/src/ledger/document.rs", "RunDocument")],
@@ -99,6 +99,16 @@ const DOCUMENTS: [Document; 27] = [
     ("tenuto-exploration/1", &[("tenuto/src/verbs/explore.rs", "Document")], "`explore --json`"),
     ("tenuto-trace/1", &[("tenuto-world/src/explore/trace.rs", "Trace")], "`explore -o TRACE`"),
     (
+        "tenuto-application-exploration/1",
+        &[("tenuto/src/verbs/explore_app.rs", "Document")],
+        "`explore NET --app --json`",
+    ),
+    (
+        "tenuto-application-run/1",
+        &[("tenuto/src/verbs/sim_app.rs", "Document")],
+        "`sim NET --app --json`",
+    ),
+    (
         "tenuto-reactive-exploration/1",
         &[("tenuto/src/verbs/explore_attendre.rs", "Document")],
         "`explore attendre --json`",
@@ -106,7 +116,7 @@ const DOCUMENTS: [Document; 27] = [
     (
         "tenuto-reactive-trace/1",
         &[("tenuto-world/src/explore/reactive/trace.rs", "Trace")],
-        "`explore attendre -o TRACE`",
+        "`explore attendre -o TRACE`, `explore NET --app -o TRACE`",
     ),
     (
         "tenuto-bench/1",
@@ -118,6 +128,12 @@ const DOCUMENTS: [Document; 27] = [
         &[("tenuto/src/verbs/bench/admission.rs", "Document")],
         "`bench admission --json`",
     ),
+    (
+        "tenuto-profile/1",
+        &[("tenuto/src/verbs/profile/document.rs", "Document")],
+        "`profile --json`, and `profile --check FILE --json`",
+    ),
+    ("tenuto-races/1", &[("tenuto/src/verbs/races.rs", "Document")], "`races --json`"),
     ("tenuto-doctor/1", &[("tenuto/src/verbs/doctor.rs", "Document")], "`doctor --json`"),
     ("tenuto-dump/1", &[("tenuto/src/verbs/dump.rs", "Document")], "`dump --json`"),
     (
@@ -211,7 +227,7 @@ happens: `planned`, `simulated`, `live`, `explored`, `computed`), `seed`, `plan_
 null. Files that are read back (plans, traces) begin with `schema`. A key that is *optional* may be absent; a file may
 lack keys that newer versions write.
 
-One rule for units: the unit is the last word of a key, and only `max`, `min`, `median` or a percentile (`p50`, `p99`, `p999`)
+One rule for units: the unit is the last word of a key, and only `max`, `min`, `median` or a percentile (`p50`, `p80`, `p99`, `p999`)
 stands behind it; `bytes_per_port` is a unit. `ns`, `ps`, `us` and `ms` are times, `bps` and `mbps` rates in bit/s and Mbit/s,
 `bits` and `bytes` amounts, `percent` and `ppm` shares. Whole numbers without a unit count what the key names, `load` and keys
 with `over` are ratios, and where a resource decides the unit, `unit` beside it names it. `bound`s and delays are rounded up.
@@ -397,12 +413,16 @@ fn real_output() -> Vec<(String, String)> {
         words("certify line.plan.json"),
         words("certify graph.plan.json"),
         words("explore attendre --app firewall --plain -o reactive.json"),
+        words("explore line.yaml --app learning-switch"),
+        words("sim line.yaml --app learning-switch --record record.jsonl"),
+        words("races record.jsonl"),
         words("bench loko table2"),
         words("bench papers --only braking"),
         words("bench admission --generated star3-1G --repeat 1"),
         words("doctor --for 20ms"),
         words("dump all --dump dump"),
         words("tenants check tenants.yaml"),
+        words("profile --virtual zodiac-fx --samples 5"),
     ];
     for args in ["tables", "check", "plan", "explore"] {
         lines.push(vec![args.to_owned(), vehicle.clone()]);

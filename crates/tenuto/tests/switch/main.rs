@@ -13,6 +13,7 @@ mod ofctl;
 mod open_vswitch;
 mod osken;
 mod peer;
+mod profiled;
 mod service;
 mod service_modes;
 mod slices;

@@ -2,50 +2,16 @@
 //! docs/theory/attendre.md, "What waits, where, for what").
 
 use super::buffers::Asked;
+use super::command::Outgoing;
 use super::{COMMANDS_MAX, is_mutant};
 use crate::switch::classifier::key::Pattern;
 use crate::switch::pipeline::{NO_SLOT, PacketContext};
 use crate::switch::{PortRole, Switch, SwitchEvent};
 use crate::{DropReason, Dropped, Effects, FrameId, Frames, Queued, Work};
-use std::sync::Arc;
-use tenuto_openflow::{Encap, Match, Version};
+use tenuto_openflow::{Match, Version};
 use tenuto_units::{Instant, wire_bits};
 use tenuto_wire::attendre::{COMMAND_DST, COMMAND_LEN_MAX};
 use tenuto_wire::{CommandFrame, CommandRepr, frame_bytes};
-
-/// What the next switch behind a port is told, ready to be sent.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(in crate::switch) struct Command {
-    pub(in crate::switch) port: u32,
-    version: Version,
-    messages: u16,
-    table: u8,
-    priority: u16,
-    /// Match fields as bytes.
-    matching: Arc<[u8]>,
-}
-
-/// A command that the frame at hand takes along.
-#[derive(Clone, Debug)]
-pub(super) struct Outgoing {
-    command: Command,
-    /// Level, table and slot of its entry; a slot of [`NO_SLOT`] if a packet-out brought it.
-    entry: (u8, u8, u32),
-    is_sent: bool,
-}
-
-impl Command {
-    pub(in crate::switch) fn new(encap: &Encap) -> Self {
-        Self {
-            port: encap.port,
-            version: encap.version,
-            messages: encap.messages,
-            table: encap.table_id,
-            priority: encap.priority,
-            matching: encap.match_.to_oxm_bytes().into(),
-        }
-    }
-}
 
 impl Switch {
     /// The encap action: the frame at hand takes a command along, if no frame did before it.
@@ -112,15 +78,7 @@ impl Switch {
             }
             outgoing.is_sent = true;
             port.command_sent += 1;
-            let repr = CommandRepr {
-                table: command.table,
-                priority: command.priority,
-                messages: command.messages,
-                generation: command.version.generation,
-                counter: command.version.counter,
-                sequence: port.command_sent,
-                matching: &command.matching,
-            };
+            let repr = command.repr(port.command_sent);
             let mut buffer = [0; COMMAND_LEN_MAX];
             let Ok(len) = repr.emit(config.mac(), key, &mut buffer) else { continue };
             let bits = |bytes| u32::try_from(wire_bits(bytes)).unwrap_or(u32::MAX);

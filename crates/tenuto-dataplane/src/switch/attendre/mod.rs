@@ -10,12 +10,13 @@
 //! an entry does; keeping and releasing frames does not.
 
 mod buffers;
+mod command;
 mod commands;
 mod release;
 mod sets;
 
 pub(super) use buffers::{Asked, KeptBuffer};
-pub(super) use commands::Command;
+pub(super) use command::Command;
 
 use crate::switch::actions::packet::EditSet;
 use crate::switch::classifier::hash_key::HashKey;
@@ -23,7 +24,7 @@ use crate::switch::classifier::key::{PacketKey, Pattern};
 use crate::switch::classifier::table::{ClassifierKind, Table};
 use crate::switch::config::AttendreLimits;
 use crate::switch::tables::entry::{Behaviour, Entry};
-use commands::Outgoing;
+use command::Outgoing;
 use sets::Sets;
 use std::collections::BTreeMap;
 use std::hash::Hash;

@@ -1,8 +1,8 @@
 //! Which actions this switch takes on, and whether they fit the match that they stand with.
 
-use super::ACTIONS_MAX;
 use crate::switch::Switch;
 use crate::switch::actions::packet::{Edit, EditSet, FieldValue};
+use crate::switch::policy::ACTIONS_MAX;
 use crate::switch::tables::entry::ActionStep;
 use tenuto_openflow::constants::{ethertype, port, vlan};
 use tenuto_openflow::{Action, BadAction, EXPERIMENTER_ID, ErrorCode, Instruction, Match, Oxm};
@@ -16,7 +16,7 @@ impl Switch {
         matching: &Match,
         instructions: &[Instruction],
     ) -> Result<(), ErrorCode> {
-        if self.general.is_none() {
+        if !self.policy.is_general() {
             return Ok(());
         }
         let applied = instructions.iter().filter_map(|instruction| match instruction {
@@ -46,7 +46,7 @@ impl Switch {
     /// kind, in the order of section 5.10.
     pub(super) fn bucket_steps(&self, actions: &[Action]) -> Result<Vec<ActionStep>, ErrorCode> {
         let steps = self.steps(actions)?;
-        if self.general.is_none() {
+        if !self.policy.is_general() {
             return Ok(steps);
         }
         let mut edits = EditSet::default();
@@ -89,7 +89,7 @@ impl Switch {
                 Err(BadAction::BadExpType.into())
             }
             Action::Experimenter { .. } => Err(BadAction::BadExperimenter.into()),
-            _ if self.general.is_some() => general_step(action),
+            _ if self.policy.is_general() => general_step(action),
             Action::Output { .. } => Err(BadAction::BadOutPort.into()),
             _ => Err(BadAction::BadType.into()),
         }

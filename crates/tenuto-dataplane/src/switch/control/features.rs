@@ -43,7 +43,6 @@ impl Switch {
     }
 
     pub(super) fn meter_features(&self) -> MeterFeatures {
-        let bands_max = self.config.general.as_ref().map_or(1, |general| general.bands_max);
         MeterFeatures {
             max_meter: u32::try_from(self.config.meters_max).unwrap_or(u32::MAX),
             band_types: 1 << meter_band_type::DROP | 1 << meter_band_type::DSCP_REMARK,
@@ -52,7 +51,7 @@ impl Switch {
                 | meter_flag::BURST
                 | meter_flag::STATS)
                 .into(),
-            max_bands: bands_max,
+            max_bands: self.policy.bands_max,
             max_color: 0,
         }
     }

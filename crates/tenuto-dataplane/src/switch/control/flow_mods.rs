@@ -1,25 +1,19 @@
 //! Entries: what a flow-mod adds, changes and removes, and which instructions this switch takes on.
 
 use super::attendre::{collect_commands, has_buffers};
-use super::long_work::Task;
+use super::task::{FlowChange, Task, has_cookie, sends_to};
 use super::{Done, Request};
 use crate::Effects;
 use crate::switch::classifier::key::Pattern;
-use crate::switch::tables::entry::{ActionStep, Behaviour, Entry, actions_of};
+use crate::switch::tables::entry::{Behaviour, Entry, actions_of};
 use crate::switch::tables::{Removed, Scope};
 use crate::switch::{Switch, SwitchEvent};
-use tenuto_openflow::constants::{NO_BUFFER, flow_flag, group, port, table};
+use tenuto_openflow::constants::{NO_BUFFER, flow_flag, table};
 use tenuto_openflow::{
     BadInstruction, BadMatch, ErrorCode, FlowMod, FlowModCommand, FlowModFailed, FlowRemovedReason,
-    Instruction, MeterModFailed, Oxm, Version,
+    Instruction, MeterModFailed, Version,
 };
 use tenuto_units::Instant;
-
-/// Flags of a flow-mod that every switch acts on, or may leave aside (it counts all the same).
-const FLOW_FLAGS: u16 = flow_flag::CHECK_OVERLAP
-    | flow_flag::RESET_COUNTS
-    | flow_flag::NO_PKT_COUNTS
-    | flow_flag::NO_BYT_COUNTS;
 
 impl Switch {
     pub(super) fn flow_mod(
@@ -32,7 +26,7 @@ impl Switch {
     ) -> Done {
         use FlowModCommand as C;
         let pattern = Pattern::from_match(&flow_mod.match_)?;
-        if self.general.is_none() && !flow_mod.match_.oxms.iter().all(is_planned_field) {
+        if !self.policy.takes_match(&flow_mod.match_) {
             return Err(BadMatch::BadField.into());
         }
         let level = level.unwrap_or(0);
@@ -98,14 +92,12 @@ impl Switch {
         if !self.has_table(flow_mod.table_id) {
             return Err(FlowModFailed::BadTableId.into());
         }
-        // What this switch does not do is refused, not silently left out: in a planned network
-        // an entry that goes by itself would take a guarantee with it.
-        let is_planned = self.general.is_none();
-        if is_planned && (flow_mod.idle_timeout != 0 || flow_mod.hard_timeout != 0) {
+        // What this switch does not do is refused, not silently left out.
+        let goes_by_itself = flow_mod.idle_timeout != 0 || flow_mod.hard_timeout != 0;
+        if goes_by_itself && !self.policy.takes_timeouts() {
             return Err(FlowModFailed::BadTimeout.into());
         }
-        let more = if is_planned { 0 } else { flow_flag::SEND_FLOW_REM };
-        if flow_mod.flags & !(FLOW_FLAGS | more) != 0 {
+        if flow_mod.flags & !self.policy.flow_flags != 0 {
             return Err(FlowModFailed::BadFlags.into());
         }
         self.behaviour(flow_mod)
@@ -227,36 +219,6 @@ impl Switch {
     }
 }
 
-/// Fields that a planned switch reads from a frame: an entry for others would never match.
-const fn is_planned_field(oxm: &Oxm) -> bool {
-    // The port, metadata, Ethernet, VLAN, IPv4, TCP and UDP.
-    matches!(oxm.number(), Some(0 | 2..=16))
-}
-
-/// What a modify changes of an entry.
-#[derive(Clone, Debug)]
-pub(super) struct FlowChange {
-    behaviour: Behaviour,
-    instructions: Vec<Instruction>,
-    version: Option<Version>,
-    /// Whether its counters begin again.
-    pub(super) reset: bool,
-}
-
-impl FlowChange {
-    fn of(flow_mod: &FlowMod, behaviour: Behaviour, version: Option<Version>) -> Self {
-        let (instructions, reset) =
-            (flow_mod.instructions.clone(), flow_mod.flags & flow_flag::RESET_COUNTS != 0);
-        Self { behaviour, instructions, version, reset }
-    }
-
-    pub(super) fn apply(&self, entry: &mut Entry) {
-        entry.behaviour.clone_from(&self.behaviour);
-        entry.instructions.clone_from(&self.instructions);
-        entry.version = self.version.or(entry.version);
-    }
-}
-
 fn entry_of(
     flow_mod: &FlowMod,
     pattern: Pattern,
@@ -275,20 +237,4 @@ fn entry_of(
         matching: flow_mod.match_.clone(),
         instructions: flow_mod.instructions.clone(),
     }
-}
-
-/// Whether a modify or delete touches an entry with its cookie (OpenFlow 1.3.5, section 6.4).
-pub(super) const fn has_cookie(entry: &Entry, flow_mod: &FlowMod) -> bool {
-    entry.cookie & flow_mod.cookie_mask == flow_mod.cookie & flow_mod.cookie_mask
-}
-
-/// Whether an entry passes the conditions on its outputs that a delete or a request may make.
-pub(super) fn sends_to(entry: &Entry, out_port: u32, out_group: u32) -> bool {
-    let leaves_by = |step: &ActionStep| match *step {
-        ActionStep::Output(port) => port == out_port,
-        ActionStep::Controller(_) => out_port == port::CONTROLLER,
-        _ => false,
-    };
-    (out_port == port::ANY || entry.has_step(leaves_by))
-        && (out_group == group::ANY || entry.has_step(|s| *s == ActionStep::Group(out_group)))
 }

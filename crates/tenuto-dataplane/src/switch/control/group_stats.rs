@@ -1,6 +1,6 @@
 //! Reading groups back, some at a time: each may have as many buckets as a table has entries.
 
-use super::long_work::Task;
+use super::task::{GroupReading, Task};
 use super::{Done, Request};
 use crate::Effects;
 use crate::switch::actions::group::{GroupCounters, GroupState};
@@ -10,15 +10,6 @@ use crate::switch::{EntryCounter, Switch, SwitchEvent};
 use tenuto_openflow::constants::{group, multipart_flag};
 use tenuto_openflow::{Body, BucketStats, GroupDescription, GroupStats, MultipartReply, ReplyBody};
 use tenuto_units::Instant;
-
-/// A reading of groups: what is told, and where it goes on.
-#[derive(Clone, Debug)]
-pub(super) struct GroupReading {
-    /// The group whose statistics are asked for, or all; none where groups themselves are told.
-    counted: Option<u32>,
-    /// The next group; none when all have been told.
-    next: Option<u32>,
-}
 
 impl Switch {
     /// Tells groups, or with `counted` what they have seen.
@@ -74,8 +65,7 @@ impl Switch {
         groups: impl Iterator<Item = (u32, &'a T, usize)>,
         next: &mut Option<u32>,
     ) -> Vec<(u32, &'a T)> {
-        let general = self.config.general.as_ref();
-        let limit = general.and_then(|general| general.entries_at_once);
+        let limit = self.policy.entries_at_once;
         let (mut chosen, mut cost) = (Vec::new(), 0);
         *next = None;
         for (id, state, buckets) in groups {

@@ -7,175 +7,24 @@
 //! (OpenFlow 1.3.5, section 6.2). An entry that comes or goes meanwhile may or may not be met; one
 //! that was there all the time is met once, as entries do not change their slots.
 
-use super::flow_mods::{FlowChange, has_cookie, sends_to};
-use super::group_stats::GroupReading;
-use super::meter_stats::MeterReading;
-use super::modes::LevelChange;
 use super::read_back::{add_up, entry_stats};
-use super::sweep::Sweep;
+use super::task::{Deletion, FlowChange, LongWork, Task, overlap};
 use super::{ConnectionId, Done, Request};
 use crate::switch::classifier::key::Pattern;
 use crate::switch::path_cache::invalidation::Change;
 use crate::switch::tables::Scope;
-use crate::switch::tables::users::User;
 use crate::switch::{Entry, Switch, SwitchEvent};
 use crate::{Effects, Frames};
-use std::ops::RangeInclusive;
 use std::sync::Arc;
-use tenuto_openflow::constants::{group, meter, multipart_flag, table};
+use tenuto_openflow::constants::{group, multipart_flag, table};
 use tenuto_openflow::{
-    AggregateStats, Body, Experimenter, FlowMod, FlowModFailed, FlowRemovedReason, FlowStats,
-    FlowStatsRequest, GroupMod, Message, MeterMod, ModesMessage, MonitorMod, MultipartReply,
-    ReplyBody,
+    Body, Experimenter, FlowModFailed, FlowRemovedReason, FlowStats, GroupMod, Message,
+    ModesMessage, MultipartReply, ReplyBody,
 };
 use tenuto_units::Instant;
 
 /// Slots that are looked at in a step, for each entry that something may be done about.
 pub(super) const SLOTS_LOOKED_AT: usize = 8;
-
-/// Work under way for a connection.
-#[derive(Clone, Debug)]
-pub(in crate::switch) struct LongWork {
-    xid: u32,
-    /// Level of the entries.
-    level: u8,
-    pattern: Pattern,
-    task: Task,
-    /// Table and slot to go on at.
-    at: (u8, u32),
-    /// The last table.
-    last: u8,
-    /// Whether an entry has come meanwhile that it is about.
-    meets: bool,
-}
-
-impl LongWork {
-    /// Whether it empties tables that have left the pipeline.
-    pub(super) const fn is_withdrawal(&self) -> bool {
-        matches!(self.task, Task::Withdraw(_))
-    }
-
-    /// The request that it was, as far as errors tell it.
-    fn message(&self) -> Message {
-        let body = match &self.task {
-            Task::Change(flow_mod, _) | Task::Add(flow_mod, _) => Body::FlowMod(flow_mod.clone()),
-            _ => Body::BarrierRequest,
-        };
-        Message { xid: self.xid, body }
-    }
-}
-
-/// Whether two entries of one precedence, but of different patterns, match some of the same frames.
-fn overlap(one: &Entry, other: &Entry) -> bool {
-    one.precedence == other.precedence
-        && one.pattern != other.pattern
-        && one.pattern.overlaps(&other.pattern)
-}
-
-/// What is done about the entries.
-#[derive(Clone, Debug)]
-pub(super) enum Task {
-    /// Told, each of them; those of a level above the lowest by our own message.
-    Read(FlowStatsRequest),
-    /// Told, their sum.
-    Sum(FlowStatsRequest, AggregateStats),
-    /// Removed.
-    Remove(FlowMod),
-    /// Changed.
-    Change(FlowMod, FlowChange),
-    /// Compared with one that is to be added to a table if none overlaps it.
-    Add(FlowMod, Box<Entry>),
-    /// Removed with what they use.
-    Delete(Deletion),
-    /// Not entries but groups, told: they may have as many buckets.
-    Groups(GroupReading),
-    /// Meters, told.
-    Meters(MeterReading),
-    /// Entries of tables that have left the pipeline: gone, and nobody is told.
-    Withdraw(Sweep),
-    /// Entries of levels that go, removed, and the others noted; then there are so many levels.
-    Levels(Box<LevelChange>),
-}
-
-/// Meters, groups or a monitor that go, and with them the entries that use them.
-#[derive(Clone, Debug)]
-pub(super) enum Deletion {
-    Meters(MeterMod),
-    Groups(GroupMod),
-    Monitor(MonitorMod),
-}
-
-impl Deletion {
-    /// What goes.
-    pub(super) fn used(&self) -> RangeInclusive<User> {
-        let of = |kind: fn(u32) -> User, id: u32, is_all: bool| match is_all {
-            true => kind(0)..=kind(u32::MAX),
-            false => kind(id)..=kind(id),
-        };
-        match self {
-            Self::Meters(it) => of(User::Meter, it.meter_id, it.meter_id == meter::ALL),
-            Self::Groups(it) => of(User::Group, it.group_id, it.group_id == group::ALL),
-            Self::Monitor(it) => of(User::Monitor, it.monitor_id, false),
-        }
-    }
-
-    pub(super) const fn reason(&self) -> FlowRemovedReason {
-        match self {
-            Self::Meters(_) | Self::Monitor(_) => FlowRemovedReason::Delete,
-            Self::Groups(_) => FlowRemovedReason::GroupDelete,
-        }
-    }
-
-    /// The request that it was.
-    fn body(&self) -> Body {
-        match self {
-            Self::Meters(it) => Body::MeterMod(it.clone()),
-            Self::Groups(it) => Body::GroupMod(it.clone()),
-            Self::Monitor(it) => {
-                Body::Experimenter(Experimenter::Modes(ModesMessage::MonitorMod(it.clone())))
-            }
-        }
-    }
-}
-
-impl Task {
-    fn table(&self) -> u8 {
-        match self {
-            Self::Read(request) | Self::Sum(request, _) => request.table_id,
-            Self::Remove(flow_mod) | Self::Change(flow_mod, _) | Self::Add(flow_mod, _) => {
-                flow_mod.table_id
-            }
-            Self::Delete(_)
-            | Self::Groups(_)
-            | Self::Meters(_)
-            | Self::Withdraw(_)
-            | Self::Levels(_) => table::ALL,
-        }
-    }
-
-    fn concerns(&self, entry: &Entry) -> bool {
-        match self {
-            Self::Read(request) | Self::Sum(request, _) => is_asked_for(entry, request),
-            Self::Remove(flow_mod) => {
-                has_cookie(entry, flow_mod)
-                    && sends_to(entry, flow_mod.out_port, flow_mod.out_group)
-            }
-            Self::Change(flow_mod, _) => has_cookie(entry, flow_mod),
-            Self::Add(_, new) => overlap(new, entry),
-            Self::Delete(_)
-            | Self::Groups(_)
-            | Self::Meters(_)
-            | Self::Withdraw(_)
-            | Self::Levels(_) => false,
-        }
-    }
-}
-
-/// Whether a request for statistics asks for an entry, its match left aside.
-pub(super) fn is_asked_for(entry: &Entry, request: &FlowStatsRequest) -> bool {
-    entry.cookie & request.cookie_mask == request.cookie & request.cookie_mask
-        && sends_to(entry, request.out_port, request.out_group)
-}
 
 impl Switch {
     /// Connections for which work is under way, those that are gone among them. Nothing that one of
@@ -259,8 +108,7 @@ impl Switch {
         pattern: &Pattern,
         task: Task,
     ) -> Option<Task> {
-        let limit = self.config.general.as_ref().and_then(|general| general.entries_at_once);
-        let (Some(limit), true) = (limit, self.general.is_some()) else { return Some(task) };
+        let Some(limit) = self.policy.entries_at_once else { return Some(task) };
         let (first, last) = match task.table() {
             table::ALL => (0, self.config.tables - 1),
             id => (id, id),
@@ -301,7 +149,7 @@ impl Switch {
 
     /// Notes a task down that may concern every entry; gives it back where nothing is done in steps.
     pub(super) fn note_down(&mut self, request: Request, task: Task) -> Option<Task> {
-        let is_limited = self.config.general.as_ref().is_some_and(|g| g.entries_at_once.is_some());
+        let is_limited = self.policy.entries_at_once.is_some();
         let Some(general) = self.general.as_mut().filter(|_| is_limited) else { return Some(task) };
         let (xid, pattern, last) = (request.xid, Pattern::default(), self.config.tables - 1);
         let work = LongWork { xid, level: 0, pattern, task, at: (0, 0), last, meets: false };
@@ -448,8 +296,7 @@ impl Switch {
 
     /// Entries that one message touches before frames get a turn.
     pub(super) fn entries_at_once(&self) -> Option<usize> {
-        let general = self.config.general.as_ref()?;
-        general.entries_at_once.map(|limit| limit as usize)
+        self.policy.entries_at_once.map(|limit| limit as usize)
     }
 
     /// Drops some groups where all are to go; whether none is left of those.

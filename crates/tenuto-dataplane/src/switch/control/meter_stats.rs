@@ -1,13 +1,12 @@
 //! Reading meters back, some at a time: there may be thousands of several bands each.
 
-use super::long_work::Task;
+use super::task::{MeterReading, Task};
 use super::{Done, Request};
 use crate::Effects;
 use crate::switch::tables::expiry::duration;
 use crate::switch::tables::users::User;
 use crate::switch::{MeterState, Switch, SwitchEvent};
 use std::borrow::Cow;
-use std::ops::Range;
 use tenuto_openflow::constants::{meter, meter_flag, multipart_flag};
 use tenuto_openflow::{
     BandStats, Body, MeterBand, MeterConfig, MeterModFailed, MeterStats, MultipartReply, ReplyBody,
@@ -16,17 +15,6 @@ use tenuto_units::Instant;
 
 /// Numbers that are looked at in a step, for each meter that may be told.
 const NUMBERS_LOOKED_AT: u32 = 8;
-
-/// A reading of meters: what is told, and which are still to be looked at.
-#[derive(Clone, Debug)]
-pub(super) struct MeterReading {
-    /// Whether what they have counted is told, rather than what they are.
-    is_counted: bool,
-    /// Numbers of meters.
-    left: Range<u32>,
-    /// Whether the virtual meter of the controllers comes behind them.
-    is_virtual_told: bool,
-}
 
 impl Switch {
     /// Tells meters, or what they have counted: one of them, which has to be there, or all.
@@ -111,8 +99,8 @@ impl Switch {
     }
 
     fn described_meter(&self, meter_id: u32, state: &MeterState) -> MeterConfig {
-        match (&self.general, &*state.sent) {
-            (None, [MeterBand::Drop { rate, burst_size }]) => MeterConfig {
+        match (self.policy.is_general(), &*state.sent) {
+            (false, [MeterBand::Drop { rate, burst_size }]) => MeterConfig {
                 flags: meter_flag::KBPS | meter_flag::BURST | meter_flag::STATS,
                 meter_id,
                 bands: vec![MeterBand::Drop { rate: *rate, burst_size: *burst_size }],
@@ -122,9 +110,9 @@ impl Switch {
     }
 
     fn meter_stats(&self, now: Instant, meter_id: u32, state: &MeterState) -> MeterStats {
-        let is_general = self.general.is_some();
-        let flows = if is_general { self.tables.users(0, User::Meter(meter_id)) } else { 0 };
-        let age = is_general.then(|| duration(now, state.since));
+        let flows =
+            if self.policy.is_general() { self.tables.users(0, User::Meter(meter_id)) } else { 0 };
+        let age = self.policy.shows_ages().then(|| duration(now, state.since));
         let (duration_sec, duration_nsec) = age.unwrap_or((0, 0));
         let bands = state.bands.iter().map(|band| BandStats {
             packet_band_count: band.applied.frames,

@@ -7,6 +7,7 @@
 
 mod actions;
 mod attendre;
+mod connecting;
 pub(in crate::switch) mod connection;
 mod features;
 mod flow_mods;
@@ -21,13 +22,12 @@ mod queues;
 mod read_back;
 mod sweep;
 mod table_features;
-
-pub(super) use long_work::LongWork;
+pub(in crate::switch) mod task;
 
 use self::connection::ConnectionId;
 use crate::switch::{Switch, SwitchEvent};
 use crate::{Effects, Frames};
-use tenuto_openflow::constants::{capability, config_flag};
+use tenuto_openflow::constants::config_flag;
 use tenuto_openflow::{
     AttendreMessage, BadRequest, Body, EXPERIMENTER_ID, ErrorCode, ErrorMessage, Experimenter,
     Features, Framer, Hello, HelloFailed, Message, ModesMessage, QueuesMessage, Role,
@@ -36,10 +36,6 @@ use tenuto_openflow::{
 use tenuto_units::Instant;
 
 type Done = Result<(), ErrorCode>;
-
-/// Actions of one list, and over all buckets of one group; and buckets. With these limits whatever
-/// is accepted can be read back in one message.
-const ACTIONS_MAX: usize = 1_000;
 
 /// Where a request came from, and how it is answered.
 #[derive(Clone, Copy, Debug)]
@@ -230,7 +226,7 @@ impl Switch {
             Body::Experimenter(Experimenter::Unknown { .. }) => {
                 return Err(BadRequest::BadExperimenter.into());
             }
-            _ if self.general.is_some() => self.handle_general(request, body, frames, fx)?,
+            _ if self.policy.is_general() => self.handle_general(request, body, frames, fx)?,
             _ => return Err(BadRequest::BadType.into()),
         }
         Ok(())
@@ -276,11 +272,10 @@ impl Switch {
         Ok(())
     }
 
-    /// A planned switch has one controller, which may be whatever it says.
     fn role(&mut self, connection: ConnectionId, role: &Role) -> Result<Role, ErrorCode> {
-        match self.general {
-            Some(_) => Ok(self.role_request(connection, role)?),
-            None => Ok(*role),
+        match self.policy.has_roles() {
+            true => Ok(self.role_request(connection, role)?),
+            false => Ok(*role),
         }
     }
 
@@ -301,17 +296,12 @@ impl Switch {
 
     fn features(&mut self, connection: ConnectionId) -> Features {
         let auxiliary = self.connection(connection).and_then(|c| c.auxiliary);
-        let general = self.config.general.as_ref();
-        let more = general.map_or(0, |_| capability::TABLE_STATS | capability::QUEUE_STATS);
         Features {
             datapath_id: self.config.datapath_id,
-            n_buffers: general.map_or(0, |general| general.buffers_max.into()),
+            n_buffers: self.policy.buffers_max.into(),
             n_tables: self.config.tables,
             auxiliary_id: auxiliary.map_or(0, |(_, number)| number),
-            capabilities: capability::FLOW_STATS
-                | capability::PORT_STATS
-                | capability::GROUP_STATS
-                | more,
+            capabilities: self.policy.capabilities,
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Modes: the experimenter messages of shadow tables, of the mode agent and of monitors.
 
-use super::long_work::Task;
-use super::sweep::Sweep;
+use super::task::{LevelChange, Sweep, Task};
 use super::{Done, Request};
 use crate::switch::classifier::key::Pattern;
 use crate::switch::mode::{self, ModeAgent, ModeConfig};
@@ -13,13 +12,6 @@ use tenuto_openflow::{
     ModeStatus, ModesMessage, MonitorStats,
 };
 use tenuto_units::{Instant, Span};
-
-/// Modes that are to be, once the entries of levels that go are gone, and those of the lowest noted.
-#[derive(Clone, Debug)]
-pub(super) struct LevelChange {
-    config: ModeConfig,
-    sweep: Sweep,
-}
 
 impl Switch {
     pub(super) fn modes(

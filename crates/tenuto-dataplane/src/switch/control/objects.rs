@@ -1,7 +1,7 @@
 //! What entries refer to: groups, meters and monitors. Whatever goes takes its entries with it.
 
-use super::long_work::{Deletion, Task};
-use super::{ACTIONS_MAX, Done, Request};
+use super::task::{Deletion, Task};
+use super::{Done, Request};
 use crate::Effects;
 use crate::switch::actions::group::{
     BucketState, COST_MAX, DEPTH_MAX, Extent, GroupCounters, GroupState, Groups, LINKS_MAX, extent,
@@ -9,6 +9,7 @@ use crate::switch::actions::group::{
 use crate::switch::meter::BURST_BITS_MAX;
 use crate::switch::monitor::{LevelContract, MonitorKind};
 use crate::switch::path_cache::invalidation::Change;
+use crate::switch::policy::ACTIONS_MAX;
 use crate::switch::tables::EntryCounter;
 use crate::switch::tables::entry::ActionStep;
 use crate::switch::{LEVELS_MAX, MeterState, MonitorState, Switch, SwitchEvent};
@@ -67,17 +68,11 @@ impl Switch {
         if group_mod.group_id > group::MAX {
             return Err(GroupModFailed::InvalidGroup.into());
         }
-        let is_known = match type_ {
-            GroupType::All | GroupType::Indirect => true,
-            GroupType::Select | GroupType::FastFailover => self.general.is_some(),
-            GroupType::Unknown(_) => false,
-        };
-        if !is_known {
+        if !self.policy.takes_group(type_) {
             return Err(GroupModFailed::BadType.into());
         }
         let actions: usize = group_mod.buckets.iter().map(|bucket| bucket.actions.len()).sum();
-        let buckets_max = self.config.general.as_ref().map_or(ACTIONS_MAX, |it| it.buckets_max);
-        if group_mod.buckets.len() > buckets_max.min(ACTIONS_MAX) {
+        if group_mod.buckets.len() > self.policy.buckets_max {
             return Err(GroupModFailed::OutOfBuckets.into());
         }
         if actions > ACTIONS_MAX {
@@ -87,7 +82,7 @@ impl Switch {
             return Err(GroupModFailed::InvalidGroup.into());
         }
         let all_actions = group_mod.buckets.iter().flat_map(|bucket| &bucket.actions);
-        if self.general.is_some()
+        if self.policy.takes_chains()
             && all_actions.into_iter().any(|a| *a == Action::Group(group_mod.group_id))
         {
             // Also where it is not there yet, and so could not be referred to.
@@ -97,17 +92,17 @@ impl Switch {
         for bucket in &group_mod.buckets {
             let steps = self.bucket_steps(&bucket.actions)?;
             let is_chained = steps.iter().any(|step| matches!(step, ActionStep::Group(_)));
-            if self.general.is_none() && is_chained {
+            if is_chained && !self.policy.takes_chains() {
                 return Err(GroupModFailed::ChainingUnsupported.into());
             }
-            if self.general.is_some() {
+            if self.policy.is_general() {
                 self.check_bucket(type_, bucket)?;
             }
             let Bucket { weight, watch_port, watch_group, .. } = *bucket;
             buckets.push(BucketState { steps, weight, watch_port, watch_group });
         }
         let state = GroupState::new(type_, buckets, group_mod.buckets.clone());
-        if self.general.is_some() {
+        if self.policy.takes_chains() {
             self.check_chain(group_mod.group_id, &state)?;
         }
         Ok(state)
@@ -263,12 +258,13 @@ impl Switch {
         if meter_mod.command == MeterModCommand::Delete {
             return self.delete_in_steps(request, Deletion::Meters(meter_mod.clone()), fx);
         }
-        let is_virtual = meter_mod.meter_id == meter::CONTROLLER && self.general.is_some();
+        let is_virtual =
+            meter_mod.meter_id == meter::CONTROLLER && self.policy.has_controller_meter();
         if !is_virtual {
             self.check_meter_id(meter_mod)?;
         }
         self.check_meter(meter_mod)?;
-        if self.general.is_some() && meter_mod.command == MeterModCommand::Modify {
+        if self.policy.is_general() && meter_mod.command == MeterModCommand::Modify {
             // A cached path leads past no meter that changes frames, as those of planned switches never do.
             self.tables.invalidate_paths(Change::Any);
         }
@@ -319,7 +315,9 @@ impl Switch {
     }
 
     fn check_meter(&self, meter_mod: &MeterMod) -> Done {
-        let Some(general) = &self.config.general else { return check_planned_meter(meter_mod) };
+        if !self.policy.is_general() {
+            return check_planned_meter(meter_mod);
+        }
         const KNOWN: u16 =
             meter_flag::KBPS | meter_flag::PKTPS | meter_flag::BURST | meter_flag::STATS;
         // Without a unit rates are kbit/s (section 7.3.4.5).
@@ -327,7 +325,7 @@ impl Switch {
         if meter_mod.flags & !KNOWN != 0 || meter_mod.flags & UNITS == UNITS {
             return Err(MeterModFailed::BadFlags.into());
         }
-        if meter_mod.bands.len() > usize::from(general.bands_max) {
+        if meter_mod.bands.len() > usize::from(self.policy.bands_max) {
             return Err(MeterModFailed::OutOfBands.into());
         }
         let counts_bits = meter_mod.flags & meter_flag::PKTPS == 0;

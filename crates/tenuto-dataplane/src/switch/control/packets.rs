@@ -1,11 +1,12 @@
 //! Packets that a controller sends, from its message or from the buffer (OpenFlow 1.3.5, section
 //! 7.3.7).
 
+use super::Done;
 use super::attendre::collect_commands;
-use super::{ACTIONS_MAX, Done};
 use crate::switch::attendre::Command;
 use crate::switch::pipeline::PacketContext;
 use crate::switch::pipeline::executor::Executor;
+use crate::switch::policy::ACTIONS_MAX;
 use crate::switch::tables::entry::ActionStep;
 use crate::switch::{Switch, SwitchEvent};
 use crate::{DropReason, Effects, Frames};
@@ -121,7 +122,7 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> Done {
-        let Some(id) = named_buffer(flow_mod).filter(|_| self.general.is_some()) else {
+        let Some(id) = named_buffer(flow_mod).filter(|_| self.policy.is_general()) else {
             return Ok(());
         };
         let (in_port, bytes) = self.take_waiting(id)?;

@@ -38,9 +38,7 @@ impl Switch {
     }
 
     fn queue_mod(&mut self, number: u32, shares: &[QueueShare]) -> Done {
-        // The analysis of a planned network knows strict priority: anything else would take its
-        // guarantees away.
-        if self.general.is_none() {
+        if !self.policy.takes_queue_shares() {
             return Err(QueueOpFailed::Eperm.into());
         }
         if number != port::ANY && !self.port_index.contains_key(&number) {

@@ -1,6 +1,6 @@
 //! Reading back: what is in the tables, and what was counted.
 
-use super::long_work::{Task, is_asked_for};
+use super::task::{Task, is_asked_for};
 use super::{Done, Request};
 use crate::Effects;
 use crate::switch::classifier::key::{PacketKey, Pattern};
@@ -54,12 +54,11 @@ impl Switch {
         stats
     }
 
-    /// Seconds and nanoseconds since an entry came. A planned switch has no clock to show: what it
-    /// reads back is what it was told.
+    /// Seconds and nanoseconds since an entry came, where ages are shown.
     pub(super) fn shown_age(&self, now: Instant, state: TableState<'_>, slot: u32) -> (u32, u32) {
-        match self.general {
-            Some(_) => duration(now, state.age(slot).since),
-            None => (0, 0),
+        match self.policy.shows_ages() {
+            true => duration(now, state.age(slot).since),
+            false => (0, 0),
         }
     }
 
@@ -100,7 +99,7 @@ impl Switch {
                 ReplyBody::Flow(self.flow_stats(now, 0, Some(wanted)))
             }
             RequestBody::GroupDesc => return self.read_groups(request, None, fx),
-            RequestBody::Group { group_id } if self.general.is_some() => {
+            RequestBody::Group { group_id } if self.policy.is_general() => {
                 return self.read_groups(request, Some(*group_id), fx);
             }
             RequestBody::MeterConfig { meter_id } => {
@@ -109,7 +108,7 @@ impl Switch {
             RequestBody::Meter { meter_id } => {
                 return self.read_meters(request, *meter_id, true, fx);
             }
-            RequestBody::TableFeatures(wanted) if self.general.is_some() => {
+            RequestBody::TableFeatures(wanted) if self.policy.is_general() => {
                 return self.read_table_features(request, wanted, fx);
             }
             RequestBody::Desc => ReplyBody::Desc(Box::new(self.description())),
@@ -129,7 +128,7 @@ impl Switch {
                 let ports = (0..self.ports.len()).map(|place| self.described_port(place));
                 ReplyBody::PortDescription(ports.collect())
             }
-            RequestBody::Aggregate(wanted) if self.general.is_some() => {
+            RequestBody::Aggregate(wanted) if self.policy.is_general() => {
                 let pattern = self.check_flow_request(wanted)?;
                 if self.put_off(request, 0, &pattern, Task::Sum(wanted.clone(), NOTHING)).is_none()
                 {
@@ -137,7 +136,7 @@ impl Switch {
                 }
                 ReplyBody::Aggregate(self.aggregate(wanted))
             }
-            other if self.general.is_some() => self.general_reply(other, now)?,
+            other if self.policy.is_general() => self.general_reply(other, now)?,
             _ => return Err(BadRequest::BadMultipart.into()),
         };
         for part in (MultipartReply { flags: 0, body }).split() {
@@ -163,16 +162,15 @@ impl Switch {
     /// there.
     fn chosen_ports(&self, number: u32) -> Result<impl Iterator<Item = &PortState>, ErrorCode> {
         let is_there = number == port::ANY || self.port_index.contains_key(&number);
-        if self.general.is_some() && !is_there {
+        if self.policy.is_general() && !is_there {
             return Err(BadRequest::BadPort.into());
         }
         Ok(self.ports.iter().filter(move |p| number == port::ANY || p.number == number))
     }
 
-    /// Seconds and nanoseconds since its ports and queues came. A planned switch has no clock to show.
+    /// Seconds and nanoseconds since its ports and queues came, where ages are shown.
     fn alive(&self, now: Instant) -> (u32, u32) {
-        let general = self.config.general.as_ref();
-        general.map_or((0, 0), |general| duration(now, general.began))
+        self.policy.began.map_or((0, 0), |began| duration(now, began))
     }
 
     fn queue_stats(

@@ -1,24 +1,8 @@
 //! Entries that go with the table or level they are in, some at a time, and of which nobody hears.
 
 use super::long_work::SLOTS_LOOKED_AT;
+use super::task::Sweep;
 use crate::switch::Switch;
-
-/// Where a sweep goes on.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Sweep {
-    level: u8,
-    table: u8,
-    slot: u32,
-}
-
-impl Sweep {
-    const fn next_table(&mut self, tables: u8) {
-        (self.table, self.slot) = (self.table + 1, 0);
-        if self.table >= tables {
-            (self.level, self.table) = (self.level + 1, 0);
-        }
-    }
-}
 
 impl Switch {
     /// Removes the next entries of the levels and tables that go, as many as are touched at once; true

@@ -7,8 +7,7 @@
 //! a table that is gone finds nothing there, as in an empty one.
 
 use super::features::actions;
-use super::long_work::Task;
-use super::sweep::Sweep;
+use super::task::{Sweep, Task};
 use super::{Done, Request};
 use crate::Effects;
 use crate::switch::tables::table_set::TableSet;
@@ -123,9 +122,8 @@ impl Switch {
     /// superset of that, or equal to it (section 7.3.5.5.1).
     fn checked_pipeline(&self, wanted: &[TableFeatures]) -> Result<TableSet, ErrorCode> {
         use TableFeaturesFailed as F;
-        let may_change = self.config.general.as_ref().is_some_and(|it| it.tables_change);
         // Entries that go for another request must not take those of a table with them that is back.
-        if !may_change || self.is_withdrawing() {
+        if !self.policy.may_change_tables || self.is_withdrawing() {
             return Err(F::Eperm.into());
         }
         let mut pipeline = TableSet::default();
@@ -145,9 +143,9 @@ impl Switch {
     }
 
     fn is_withdrawing(&self) -> bool {
-        self.general.as_ref().is_some_and(|general| {
-            general.works.values().any(super::long_work::LongWork::is_withdrawal)
-        })
+        self.general
+            .as_ref()
+            .is_some_and(|general| general.works.values().any(super::task::LongWork::is_withdrawal))
     }
 
     /// Entries of all levels in tables that are not in the pipeline.

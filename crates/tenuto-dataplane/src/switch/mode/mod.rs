@@ -21,6 +21,7 @@
 //! **Healing.** A raise is repeated to each neighbour that has not reported it ([`healing`]). A
 //! switch that learns from a proposal that it missed a raise goes up at once.
 
+pub(in crate::switch) mod credit;
 mod debts;
 mod going_back;
 mod healing;

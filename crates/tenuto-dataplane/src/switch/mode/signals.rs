@@ -1,39 +1,15 @@
 //! Mode signals on the wire: who may send them, how many, and what the agent's wishes cause.
 
-use super::debts::DWELL;
 use super::{ModeAction, ModeAgent};
 use crate::switch::actions::group::GroupState;
 use crate::switch::{PortRole, Switch, SwitchEvent};
 use crate::{DropReason, Dropped, Effects, FrameId, Frames, Queued, SIGNAL_QUEUE, Work};
 use tenuto_openflow::{Body, Experimenter, ModeEvent, ModeEventKind, ModesMessage};
-use tenuto_units::{Instant, Span, wire_bits};
+use tenuto_units::{Instant, wire_bits};
 use tenuto_wire::signal::SIGNAL_DST;
 use tenuto_wire::{SignalFrame, SignalKind, SignalRepr, frame_bytes};
 
-/// What a port may still send: a bucket of `limit` frames per [`DWELL`], full at the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(in crate::switch) struct Credit {
-    /// The bucket is full again at this instant (generic cell rate algorithm).
-    full_at: Instant,
-}
-
-impl Credit {
-    fn take(&mut self, now: Instant, limit: u32) -> bool {
-        let each = Span::from_ns(DWELL.as_ns() / u64::from(limit.max(1)));
-        let depth = each.times(u64::from(limit.max(1)) - 1);
-        if self.full_at > now + depth {
-            return false;
-        }
-        self.full_at = self.full_at.max(now) + each;
-        true
-    }
-
-    pub(in crate::switch) fn relative(self, now: Instant) -> u64 {
-        self.full_at.since(now).as_ns()
-    }
-}
-
-/// Signals that one link may carry per [`DWELL`]: what the analysis charges to everybody.
+/// Signals that one link may carry per [`DWELL`](super::debts::DWELL): what the analysis charges to everybody.
 pub(in crate::switch) fn signals_per_dwell(copies: u8, levels: u8, members: usize) -> u32 {
     #[allow(clippy::cast_possible_truncation)] // at most 64 members
     let members = members as u32;

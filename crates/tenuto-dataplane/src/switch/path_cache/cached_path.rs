@@ -18,7 +18,7 @@
 use super::store::TableSequence;
 use crate::switch::meter::Bucket;
 use crate::switch::monitor::LineMonitor;
-use crate::switch::tables::counted_table::EntryCounter;
+use crate::switch::tables::usage::EntryCounter;
 use crate::switch::tables::{TABLE_WATCH, Tables};
 use crate::{FRAME_CAPACITY, Work};
 use tenuto_units::Instant;

@@ -70,7 +70,7 @@ impl Switch {
     /// general switch that asks more than its tables, take the slow path.
     #[inline]
     pub(in crate::switch) fn has_paths(&self, place: usize) -> bool {
-        self.trace.is_none() && (self.general.is_none() || self.asks_tables_only(place))
+        self.trace.is_none() && (!self.policy.is_general() || self.asks_tables_only(place))
     }
 
     /// Whether a general switch handles every frame that enters at a place by its tables alone.
@@ -237,7 +237,7 @@ impl Switch {
             mode: (self.level, self.admitted),
             live: Liveness { groups, ports, index: port_index },
             counts: self.general.as_ref().map(|general| &general.groups),
-            copies_max: self.general.as_ref().map_or(u32::MAX, |general| general.copies_max),
+            copies_max: self.policy.copies_max,
         };
         self.tables.compile_path(it.slot, &inputs);
         self.follow(now, it, frames, fx)

@@ -15,28 +15,10 @@ use crate::switch::meter::MeterState;
 use crate::switch::monitor::MonitorState;
 use crate::switch::tables::Tables;
 use crate::switch::tables::chunks::Chunks;
-use crate::switch::tables::counted_table::{CountedTable, EntryCounter};
+use crate::switch::tables::counted_table::CountedTable;
+use crate::switch::tables::usage::{EntryCounter, Use};
 use std::borrow::Cow;
 use tenuto_units::Instant;
-
-/// No path counts for an entry.
-pub(in crate::switch) const NO_PATH: u32 = u32::MAX;
-
-/// What an entry is used for, beside what it does.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::switch) struct Use {
-    pub(in crate::switch) counter: EntryCounter,
-    /// When a frame last matched it.
-    pub(in crate::switch) used: Instant,
-    /// The path that counts for it.
-    pub(in crate::switch) path: u32,
-}
-
-impl Use {
-    pub(in crate::switch) fn new(now: Instant) -> Self {
-        Self { counter: EntryCounter::default(), used: now, path: NO_PATH }
-    }
-}
 
 /// What cached paths have in common that lead through the same tables: how many frames these have seen.
 #[derive(Clone, Debug)]

@@ -21,10 +21,6 @@ use tenuto_wire::frame_bytes;
 /// The field of tunnel metadata, which is no bytes of the frame.
 const TUNNEL_ID: u8 = 38;
 
-/// Actions that a general switch carries out for one frame; a frame that asks for more goes no
-/// further, so that it cannot keep the others waiting. A planned switch knows its entries.
-const ACTIONS_MAX: u32 = 1 << 16;
-
 /// A frame, and all that its actions reach.
 pub(in crate::switch) struct Executor<'a, F> {
     pub(in crate::switch) switch: &'a mut Switch,
@@ -167,8 +163,7 @@ impl<'a, F: Frames> Executor<'a, F> {
             self.switch.note(|_| TraceStep::NotSent { port });
             return Ok(());
         }
-        let copies_max = self.switch.general.as_ref().map_or(u32::MAX, |it| it.copies_max);
-        if self.packet.outputs >= copies_max {
+        if self.packet.outputs >= self.switch.policy.copies_max {
             return Err(self.spend());
         }
         self.packet.outputs += 1;
@@ -322,7 +317,7 @@ impl<F: Frames> Machine for Executor<'_, F> {
     #[inline]
     fn begin_action(&mut self, step: ActionStep) -> Result<(), Stop> {
         self.packet.work.actions += 1;
-        if self.packet.work.actions > ACTIONS_MAX && self.switch.general.is_some() {
+        if self.packet.work.actions > self.switch.policy.actions_per_frame_max {
             return Err(self.spend());
         }
         self.switch.note(|_| TraceStep::Action(step));

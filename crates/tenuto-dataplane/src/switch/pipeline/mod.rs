@@ -116,7 +116,7 @@ impl Switch {
         if bytes.len() > FRAME_CAPACITY {
             return false;
         }
-        if self.general.is_none() {
+        if !self.policy.reads_all_layers() {
             return key.read(bytes, in_port);
         }
         let read = Layers::locate(bytes).key(bytes, in_port);

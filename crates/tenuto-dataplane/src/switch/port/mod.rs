@@ -1,11 +1,12 @@
 //! Ports: their state, what is counted at them, and what controllers are told of them.
 
+mod description;
 pub(in crate::switch) mod features;
 pub(in crate::switch) mod index;
 
 use super::SwitchEvent;
 use super::config::PortConfig;
-use super::mode::signals::Credit;
+use super::mode::credit::Credit;
 use crate::{Dropped, Effects, Egress};
 use tenuto_openflow::constants::port_config;
 use tenuto_wire::ReplayWindow;

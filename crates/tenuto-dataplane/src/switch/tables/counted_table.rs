@@ -3,43 +3,11 @@
 use super::chunks::Chunks;
 use super::compact_instructions::CompactInstructions;
 use super::entry::Entry;
+use super::usage::{EntryAge, EntryCounter, NO_PATH, Use};
 use super::{Removed, Tables};
 use crate::switch::classifier::table::Table;
-use crate::switch::path_cache::store::{NO_PATH, Use};
 use std::sync::Arc;
 use tenuto_units::Instant;
-
-/// Frames and bytes that an entry matched.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EntryCounter {
-    /// Frames.
-    pub frames: u64,
-    /// Bytes, FCS included.
-    pub bytes: u64,
-}
-
-impl EntryCounter {
-    #[inline]
-    pub(in crate::switch) fn add(&mut self, frame_bytes: u32) {
-        self.frames += 1;
-        self.bytes += u64::from(frame_bytes);
-    }
-
-    /// Counts many frames.
-    pub(in crate::switch) const fn add_all(&mut self, other: Self) {
-        self.frames += other.frames;
-        self.bytes += other.bytes;
-    }
-}
-
-/// When an entry came, and when a frame last matched it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EntryAge {
-    /// When it was installed.
-    pub since: Instant,
-    /// When a frame last matched it; when it was installed, before the first.
-    pub used: Instant,
-}
 
 /// One table, and what is counted of it but for what cached paths count.
 #[derive(Clone, Debug)]

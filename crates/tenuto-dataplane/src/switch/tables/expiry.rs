@@ -4,13 +4,10 @@
 //! instant at which some entry may have to go; an entry that was used since is put back to when it
 //! may have to go then.
 
-use super::{EntryAge, Removed};
-use crate::Effects;
-use crate::switch::control::connection::Asynchronous;
-use crate::switch::{Entry, Switch, SwitchEvent};
+use super::entry::Entry;
+use super::usage::EntryAge;
 use std::collections::{BTreeMap, BTreeSet};
-use tenuto_openflow::constants::flow_flag;
-use tenuto_openflow::{Body, FlowRemoved, FlowRemovedReason};
+use tenuto_openflow::FlowRemovedReason;
 use tenuto_units::{Instant, Span};
 
 /// Level, table and slot of an entry.
@@ -22,14 +19,14 @@ pub(in crate::switch) struct Expiry {
     due: BTreeSet<(Instant, Place)>,
     armed: BTreeMap<Place, Instant>,
     /// When it goes on, if more were due than are handled at once.
-    rests_until: Option<Instant>,
+    pub(super) rests_until: Option<Instant>,
 }
 
 /// Frames and other timers have their turn for so long, while more entries have to go.
-const REST: Span = Span::from_us(20);
+pub(super) const REST: Span = Span::from_us(20);
 
 /// When an entry goes if no frame matches it any more, and why.
-fn end(entry: &Entry, age: EntryAge) -> Option<(Instant, FlowRemovedReason)> {
+pub(super) fn end(entry: &Entry, age: EntryAge) -> Option<(Instant, FlowRemovedReason)> {
     let after =
         |at: Instant, seconds: u16| (seconds != 0).then(|| at + Span::from_s(u64::from(seconds)));
     let hard = after(age.since, entry.hard_timeout).map(|at| (at, FlowRemovedReason::HardTimeout));
@@ -46,97 +43,22 @@ impl Expiry {
         Some(self.rests_until.map_or(at, |rest| rest.max(at)))
     }
 
-    fn arm(&mut self, place: Place, at: Instant) {
+    pub(super) fn arm(&mut self, place: Place, at: Instant) {
         self.disarm(place);
         self.armed.insert(place, at);
         self.due.insert((at, place));
     }
 
-    fn disarm(&mut self, place: Place) {
+    pub(super) fn disarm(&mut self, place: Place) {
         if let Some(at) = self.armed.remove(&place) {
             self.due.remove(&(at, place));
         }
     }
 
-    fn pop(&mut self, now: Instant) -> Option<Place> {
+    pub(super) fn pop(&mut self, now: Instant) -> Option<Place> {
         let (_, place) = self.due.first().filter(|(at, _)| *at <= now).copied()?;
         self.disarm(place);
         Some(place)
-    }
-}
-
-impl Switch {
-    /// Watches an entry that was just added, in place of what was in its slot.
-    pub(in crate::switch) fn arm(&mut self, level: u8, table: u8, slot: u32) {
-        let Some(general) = &mut self.general else { return };
-        let Some(state) = self.tables.get(level, table) else { return };
-        match end(state.table().entry(slot), state.age(slot)) {
-            Some((at, _)) => general.expiry.arm((level, table, slot), at),
-            None => general.expiry.disarm((level, table, slot)),
-        }
-    }
-
-    /// Forgets an entry that is gone.
-    pub(in crate::switch) fn disarm(&mut self, level: u8, table: u8, slot: u32) {
-        if let Some(general) = &mut self.general {
-            general.expiry.disarm((level, table, slot));
-        }
-    }
-
-    /// Removes the entries whose time has come, some at a time where that is limited: those that
-    /// came together may go together.
-    pub(in crate::switch) fn expire(&mut self, now: Instant, fx: &mut Effects<SwitchEvent>) {
-        let limit = self.config.general.as_ref().and_then(|general| general.entries_at_once);
-        let mut left = limit.unwrap_or(u32::MAX);
-        while let Some(general) = &mut self.general {
-            general.expiry.rests_until = None;
-            if left == 0 && general.expiry.deadline().is_some_and(|at| at <= now) {
-                general.expiry.rests_until = Some(now + REST);
-                return;
-            }
-            let Some((level, table, slot)) = general.expiry.pop(now) else { return };
-            left = left.saturating_sub(u32::from(limit.is_some()));
-            let Some(state) = self.tables.get(level, table) else { continue };
-            // A change of levels takes tables away with all that was in them.
-            let Some(entry) = state.table().get(slot) else { continue };
-            match end(entry, state.age(slot)) {
-                Some((at, reason)) if at <= now => {
-                    let removed = self.tables.remove_slot(level, table, slot);
-                    self.tell_removed(now, table, &removed, reason, fx);
-                }
-                Some((at, _)) => general.expiry.arm((level, table, slot), at),
-                None => {}
-            }
-        }
-    }
-
-    /// Says that an entry is gone, if it was to be said.
-    pub(in crate::switch) fn tell_removed(
-        &self,
-        now: Instant,
-        table_id: u8,
-        Removed { entry, counter, age, .. }: &Removed,
-        reason: FlowRemovedReason,
-        fx: &mut Effects<SwitchEvent>,
-    ) {
-        if entry.flags & flow_flag::SEND_FLOW_REM == 0 {
-            return;
-        }
-        let (duration_sec, duration_nsec) = duration(now, age.since);
-        let body = Body::FlowRemoved(FlowRemoved {
-            cookie: entry.cookie,
-            priority: entry.precedence,
-            reason,
-            table_id,
-            duration_sec,
-            duration_nsec,
-            idle_timeout: entry.idle_timeout,
-            hard_timeout: entry.hard_timeout,
-            packet_count: counter.frames,
-            byte_count: counter.bytes,
-            match_: entry.matching.clone(),
-        });
-        self.notify(Asynchronous::FlowRemoved, reason.to_wire(), &body, fx);
     }
 }
 

@@ -11,18 +11,23 @@ pub(in crate::switch) mod entry;
 pub(in crate::switch) mod expiry;
 pub(in crate::switch) mod queue_assignment;
 pub(in crate::switch) mod table_set;
+mod time_outs;
+pub(in crate::switch) mod usage;
 pub(in crate::switch) mod users;
 
 use self::counted_table::CountedTable;
-pub use self::counted_table::{EntryAge, EntryCounter, TableState};
+pub use self::counted_table::TableState;
 use self::entry::Entry;
 use self::queue_assignment::QueueAssignment;
+use self::usage::NO_PATH;
+pub use self::usage::{EntryAge, EntryCounter};
 use self::users::{Seat, User, Users};
 use crate::switch::classifier::key::Pattern;
 use crate::switch::classifier::table::Table;
 use crate::switch::config::SwitchConfig;
 use crate::switch::path_cache::invalidation::Change;
-use crate::switch::path_cache::store::{NO_PATH, PathCache};
+use crate::switch::path_cache::store::PathCache;
+use crate::switch::policy::Policy;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use tenuto_openflow::constants::flow_flag;
@@ -62,6 +67,7 @@ pub struct Tables {
     /// How often an entry has come or gone.
     revision: u64,
     config: Arc<SwitchConfig>,
+    policy: Policy,
 }
 
 /// No room for another entry.
@@ -94,6 +100,7 @@ impl Tables {
             actions: 0,
             path_cache: PathCache::new(),
             revision: 0,
+            policy: Policy::new(config.general.as_ref(), config.ports.len()),
             config,
         };
         tables.set_levels(1);
@@ -257,13 +264,12 @@ impl Tables {
 
     /// Whether there is room for an entry that is not there yet.
     fn has_room(&self, place: usize, entry: &Entry) -> bool {
-        let masks_max = self.config.general.as_ref().map_or(usize::MAX, |it| it.masks_max);
         let is_known = || self.states[place].table.knows(&entry.pattern.mask);
-        self.entries < self.config.entries_max && (self.masks < masks_max || is_known())
+        self.entries < self.config.entries_max && (self.masks < self.policy.masks_max || is_known())
     }
 
     fn actions_max(&self) -> usize {
-        self.config.general.as_ref().map_or(usize::MAX, |general| general.actions_max)
+        self.policy.actions_max
     }
 
     /// Slots of the entries in a scope that `chosen` picks, in canonical order.

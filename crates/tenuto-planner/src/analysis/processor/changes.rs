@@ -15,7 +15,7 @@ const DWELLS_PER_S: i128 = 10;
 
 /// What is taken for the time of a change while everything is analysed; right once nothing turns
 /// out to need more.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Changing {
     /// D_arrange, picoseconds; `None` where signals do not reach every switch.
     pub(crate) arrange: Option<i128>,

@@ -1,4 +1,6 @@
 // What the service says, shown; what is typed, asked. Nothing is fetched from anywhere else.
+import { delayChart, modeChart } from "./charts.js";
+
 const at = (id) => document.getElementById(id);
 const EVENTS_SHOWN = 200;
 let token = sessionStorage.getItem("token");
@@ -51,6 +53,35 @@ function showPorts(ports) {
   }));
 }
 
+function showObserved(queues) {
+  const rows = queues.filter((it) => it.bound_ns !== null && it.samples.length);
+  rows.sort((a, b) => b.longest_ns / b.bound_ns - a.longest_ns / a.bound_ns);
+  at("observed-section").hidden = !rows.length;
+  at("observed").replaceChildren(...rows.map((it) => {
+    const words = `${it.port} class ${it.class}: at most ${ms(it.longest_ns)} of ${ms(it.bound_ns)} ms`;
+    return made("tr", [
+      made("td", [it.port]), made("td", [it.to]), made("td", [String(it.class)], { class: "n" }),
+      made("td", [ms(it.longest_ns)], { class: "n" }), made("td", [ms(it.bound_ns)], { class: "n" }),
+      made("td", [delayChart(it.samples, it.bound_ns, words)]),
+    ], { title: it.flows.join(", ") });
+  }));
+}
+
+function showModes(modes, switches, history) {
+  const names = modes.map((it) => it.name);
+  at("history-section").hidden = names.length < 2 || !switches.length;
+  const [from, to] = [history[0]?.at_ms ?? 0, Date.now()];
+  at("history").replaceChildren(...switches.map((it) => {
+    const own = history.filter((change) => change.switch === it.switch);
+    const words = own.map((change) => `${change.kind} ${change.from} to ${change.to}`).slice(-5).join("; ") || "no change";
+    return made("tr", [
+      made("td", [it.switch]), made("td", [it.mode]),
+      made("td", [String(it.raises)], { class: "n" }), made("td", [String(it.returns)], { class: "n" }),
+      made("td", [modeChart(own, names, from, to, `${it.switch}: ${words}`)]),
+    ]);
+  }));
+}
+
 function showAlarms(alarms) {
   const items = alarms.map((it) =>
     made("li", [`${it.kind} ${it.place}: ${it.text} (${it.count})`], it.is_raised ? { class: "raised" } : {}));
@@ -78,10 +109,14 @@ async function refresh() {
   const stopped = it.stopped ? ` Nothing is admitted: ${it.stopped}` : "";
   at("status").textContent =
     `${it.flows} flows, decision ${it.decision}, ${it.state}${it.modelled ? ", for typical times only" : ""}.${stopped}`;
-  const [flows, ports, alarms] = await Promise.all([allFlows(), ask("GET", "/v1/ports"), ask("GET", "/v1/alarms")]);
+  const paths = ["ports", "alarms", "observed", "modes", "modes/switches", "modes/history"];
+  const asked = paths.map((path) => ask("GET", `/v1/${path}`));
+  const [flows, ports, alarms, observed, modes, switches, history] = await Promise.all([allFlows(), ...asked]);
   showFlows(flows);
   showPorts(ports.value);
   showAlarms(alarms.value);
+  showObserved(observed.value);
+  showModes(modes.value, switches.value, history.value);
   document.querySelector("main").hidden = false;
   at("login").hidden = true;
   return true;
@@ -164,11 +199,14 @@ async function listen() {
   }
 }
 
+// What switches tell every 10 s is no event.
+const LOOK_EVERY_MS = 10000;
 let isListening = false;
 async function start() {
   if (token && (await refresh()) && !isListening) {
     isListening = true;
     listen();
+    setInterval(refresh, LOOK_EVERY_MS);
   }
 }
 start();

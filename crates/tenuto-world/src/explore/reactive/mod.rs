@@ -7,19 +7,43 @@
 //! a frame over, a link delivers one or loses a command, the controller takes a packet-in, a switch
 //! takes a message of the controller, the timer of a buffer fires. Losses and timers have budgets.
 //!
+//! Or an application on the switches of a network file (`explore_on`), with hosts that send, reply and move, and
+//! more that may go wrong. There a port hands its frames over at once: with one queue in use, the port and the
+//! link behind it are one queue.
+//!
 //! Abstractions, named in every verdict: time stands still, so any armed timer may fire and a port
 //! may send at any moment; what a host sends is at its switch at once; the controller handles a
 //! packet-in in one step; channels between it and a switch keep the order of one answer, and with
 //! [`Settings::threads`] answers overtake each other. Nobody forges.
 
+mod control;
 mod exploration;
+mod faults;
+mod fixed;
+mod history;
+mod hosts;
+mod messages;
+mod on_network;
+mod packets;
+mod persistent;
 mod properties;
+mod property;
+mod reductions;
 mod scenario;
+mod setup;
+mod steps;
+mod telling;
 mod trace;
 mod world;
 
-pub use exploration::{explore, replay};
-pub use properties::Property;
+pub use exploration::{explore, explore_on, properties_of, replay, replay_on};
+pub(crate) use fixed::{Host, SwitchAt};
+pub(crate) use messages::{messages, packet_in};
+pub(crate) use on_network::Topology;
+pub(crate) use packets::{Address, BROADCAST, Made, NOBODY, PacketKind, PacketName};
+pub use property::Property;
+pub use reductions::Reductions;
+pub use setup::{Budgets, Move, Protocol, Send, Setup};
 pub use tenuto_dataplane::switch::AttendreMutant;
 pub use trace::{Action, Step, Trace};
 
@@ -79,6 +103,8 @@ pub struct Settings {
     pub properties: Vec<Property>,
     /// Most states; beyond, the verdict says `bounded`.
     pub states_max: usize,
+    /// What leaves states out.
+    pub reductions: Reductions,
     /// Attendre as it is, or a broken variant.
     pub mutant: AttendreMutant,
 }
@@ -97,8 +123,9 @@ impl Settings {
             threads: true,
             timeouts: 0,
             lost_commands: 0,
-            properties: Property::ALL.to_vec(),
+            properties: Property::OF_ATTENDRE.to_vec(),
             states_max: 5_000_000,
+            reductions: Reductions::SAME_STATES,
             mutant: AttendreMutant::None,
         }
     }

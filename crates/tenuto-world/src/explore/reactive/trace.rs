@@ -12,6 +12,16 @@ pub enum Action {
         /// The host.
         host: String,
     },
+    /// A host replies to a packet that it got.
+    Reply {
+        /// The host.
+        host: String,
+    },
+    /// A host is elsewhere, and tells all others.
+    Move {
+        /// The host.
+        host: String,
+    },
     /// A port hands its frame over.
     HandOver {
         /// The switch.
@@ -26,12 +36,38 @@ pub enum Action {
         /// Receiving switch.
         to: String,
     },
-    /// The first frame on a link, a command, is lost.
+    /// The first frame on a link is lost.
     Lose {
         /// Sending switch.
         from: String,
         /// Receiving switch.
         to: String,
+    },
+    /// The first frame on a link comes twice.
+    Double {
+        /// Sending switch.
+        from: String,
+        /// Receiving switch.
+        to: String,
+    },
+    /// A link is cut for good.
+    Cut {
+        /// One end.
+        from: String,
+        /// The other end.
+        to: String,
+    },
+    /// A switch starts again with empty tables.
+    Fail {
+        /// The switch.
+        switch: String,
+    },
+    /// The controller starts again and remembers nothing.
+    Crash,
+    /// A timer of the application is due.
+    Timer {
+        /// Its name.
+        name: String,
     },
     /// The controller takes the first message of a switch and answers.
     Decide {
@@ -61,6 +97,12 @@ pub struct Step {
     pub action: Action,
     /// The packet or message of it.
     pub note: String,
+    /// Between whom: sender and receiver, or the one where it happens.
+    #[serde(default)]
+    pub between: Vec<String>,
+    /// Hosts that get a packet in this step.
+    #[serde(default)]
+    pub reaches: Vec<String>,
 }
 
 /// A run that violates a property.
@@ -82,7 +124,14 @@ impl fmt::Display for Action {
             Self::Emit { host } => write!(f, "{host} sends"),
             Self::HandOver { switch, port } => write!(f, "{switch} sends through port {port}"),
             Self::Deliver { from, to } => write!(f, "{to} receives from {from}"),
-            Self::Lose { from, to } => write!(f, "a command from {from} to {to} is lost"),
+            Self::Lose { from, to } => write!(f, "a frame from {from} to {to} is lost"),
+            Self::Reply { host } => write!(f, "{host} replies"),
+            Self::Move { host } => write!(f, "{host} moves, and tells all others"),
+            Self::Double { from, to } => write!(f, "a frame from {from} to {to} is doubled"),
+            Self::Cut { from, to } => write!(f, "the link from {from} to {to} is cut"),
+            Self::Fail { switch } => write!(f, "{switch} starts again with empty tables"),
+            Self::Crash => f.write_str("the controller starts again"),
+            Self::Timer { name } => write!(f, "the controller: timer {name}"),
             Self::Decide { switch } => write!(f, "the controller hears {switch}"),
             Self::Obey { switch, answer } => write!(f, "{switch} obeys answer {answer}"),
             Self::Expire { switch, buffer } => write!(f, "{switch}: time of buffer {buffer}"),
@@ -93,10 +142,14 @@ impl fmt::Display for Action {
 impl fmt::Display for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}", self.property, self.finding)?;
-        for (number, Step { action, note }) in (1..).zip(&self.steps) {
-            match note.is_empty() {
-                true => writeln!(f, "{number:>4}  {action}")?,
-                false => writeln!(f, "{number:>4}  {action}: {note}")?,
+        for (number, Step { action, note, reaches, .. }) in (1..).zip(&self.steps) {
+            write!(f, "{number:>4}  {action}")?;
+            if !note.is_empty() {
+                write!(f, ": {note}")?;
+            }
+            match reaches.is_empty() {
+                true => writeln!(f)?,
+                false => writeln!(f, "   [reaches {}]", reaches.join(", "))?,
             }
         }
         Ok(())

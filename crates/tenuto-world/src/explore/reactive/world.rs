@@ -1,165 +1,223 @@
 //! A state, and what can happen in it.
 
 use super::super::frames::Interned;
-use super::super::search::Explored;
-use super::properties::{Finding, Property, check_end, check_step};
-use super::scenario::{App, Fixed, NOW, bodies, packet_of};
-use super::trace::{Action, Step};
+use super::fixed::{Fixed, NOW};
+use super::history::History;
+use super::messages::{OnItsWay, messages};
+use super::packets::PacketName;
+use super::property::{Finding, Property};
+use super::setup::Budgets;
+use super::trace::Action;
 use siphasher::sip128::{Hasher128, SipHasher24};
 use std::collections::VecDeque;
-use std::hash::Hash;
 use std::sync::Arc;
-use tenuto_controller::reactive::{Packet, Reactive};
+use tenuto_controller::reactive::{BarrierGate, Reactive, ReactiveApp};
 use tenuto_dataplane::switch::{Switch, SwitchEvent};
 use tenuto_dataplane::{Effects, FrameId, Frames, TimerId};
-use tenuto_openflow::{AttendreMessage, Body, Experimenter, Message, PacketIn};
 use tenuto_units::Instant;
 use tenuto_wire::CommandFrame;
-
-/// Source and destination.
-pub(super) type Flow = ([u8; 6], [u8; 6]);
-
-/// A message on its way to a switch.
-#[derive(Clone, Debug, Hash)]
-pub(super) struct Sent {
-    /// The answer that it is a part of.
-    pub(super) answer: u32,
-    /// The flow that the answer is about.
-    flow: Option<Flow>,
-    pub(super) body: Body,
-}
 
 /// A state.
 #[derive(Clone, Debug)]
 pub(super) struct World {
     pub(super) switches: Vec<Arc<Switch>>,
+    /// Identity of each switch.
+    pub(super) digests: Vec<u128>,
     /// Per link: frames in order.
     pub(super) channels: Vec<VecDeque<FrameId>>,
-    /// Packets that each host has sent.
+    /// Per link: whether it is cut.
+    pub(super) cut: Vec<bool>,
+    /// Packets of its script that each host has sent.
     pub(super) sent: Vec<u8>,
-    /// Packets that each host got, in order: sender and number.
-    pub(super) received: Vec<Vec<(u8, u8)>>,
-    pub(super) to_controller: Vec<VecDeque<Body>>,
-    pub(super) to_switch: Vec<VecDeque<Sent>>,
-    pub(super) controller: Reactive<App>,
+    /// Packets that each host has sent, replies and announcements too.
+    pub(super) numbers: Vec<u8>,
+    /// Hosts to which each host owes a reply.
+    pub(super) owed: Vec<VecDeque<u16>>,
+    /// Where each host is, of its places.
+    pub(super) places: Vec<u8>,
+    /// Whether each host has got a packet that was for it.
+    pub(super) has_received: Vec<bool>,
+    /// Packets that each host got, in order, if a property looks at them.
+    pub(super) received: Vec<Vec<PacketName>>,
+    pub(super) to_controller: Vec<VecDeque<OnItsWay>>,
+    pub(super) to_switch: Vec<VecDeque<OnItsWay>>,
+    pub(super) controller: Reactive<Box<dyn ReactiveApp>>,
+    pub(super) gate: BarrierGate,
+    /// Starts of the controller so far.
+    pub(super) generation: u64,
     /// Answers given so far.
     pub(super) answers: u32,
-    pub(super) timeouts_left: u8,
-    pub(super) losses_left: u8,
+    pub(super) left: Budgets,
+    pub(super) history: History,
+    /// Hosts that got a packet in the last step.
+    pub(super) arrivals: Vec<bool>,
     /// What the last step did wrong.
     pub(super) findings: Vec<Finding>,
 }
 
-/// The packet-in in a message, numbered or not.
-fn packet_in(body: &Body) -> Option<&PacketIn> {
-    match body {
-        Body::PacketIn(packet_in) => Some(packet_in),
-        Body::Experimenter(Experimenter::Attendre(AttendreMessage::PacketIn {
-            packet_in, ..
-        })) => Some(packet_in),
-        _ => None,
-    }
-}
-
-fn flow_of(body: &Body) -> Option<Flow> {
-    Packet::of(packet_in(body)?).map(|packet| (packet.src, packet.dst))
-}
+/// What a call on a switch is given.
+type Fx = Effects<SwitchEvent>;
 
 impl World {
+    /// Switches that are connected, with what the application tells them then; packets still to be sent.
+    ///
+    /// # Errors
+    /// In words, if the start itself is wrong.
+    pub(super) fn start(fixed: &Fixed, frames: &mut Interned) -> Result<Self, String> {
+        let count = fixed.switches.len();
+        let hosts = fixed.hosts.len();
+        let mut world = Self {
+            switches: Vec::new(),
+            digests: vec![0; count],
+            channels: vec![VecDeque::new(); fixed.links.len()],
+            cut: vec![false; fixed.links.len()],
+            sent: vec![0; hosts],
+            numbers: vec![0; hosts],
+            owed: vec![VecDeque::new(); hosts],
+            places: vec![0; hosts],
+            has_received: vec![false; hosts],
+            received: vec![Vec::new(); hosts],
+            to_controller: vec![VecDeque::new(); count],
+            to_switch: vec![VecDeque::new(); count],
+            controller: Reactive::new(fixed.app.clone(), 1),
+            gate: BarrierGate::new(),
+            generation: 1,
+            answers: 0,
+            left: fixed.budgets,
+            history: History::default(),
+            arrivals: vec![false; hosts],
+            findings: Vec::new(),
+        };
+        for place in 0..count {
+            world.switches.push(Arc::new(fixed.new_switch(place)));
+        }
+        for place in 0..count {
+            world.join(place, fixed, frames);
+        }
+        match world.findings.first() {
+            None => Ok(world),
+            Some((_, text)) => Err(format!("before the first packet: {text}")),
+        }
+    }
+
     /// Everything that can happen now: what must in the end, and what may.
     pub(super) fn actions(&self, fixed: &Fixed, frames: &Interned) -> (Vec<Action>, Vec<Action>) {
         let (mut must, mut may) = (Vec::new(), Vec::new());
-        for (host, at) in fixed.hosts.iter().enumerate() {
-            let due = if at.replies { self.received[host].len() } else { at.packets.len() };
-            if usize::from(self.sent[host]) < due.min(at.packets.len()) {
-                must.push(Action::Emit { host: at.name.into() });
+        self.host_actions(fixed, &mut must, &mut may);
+        for place in 0..self.switches.len() {
+            self.switch_actions(place, fixed, &mut must, &mut may);
+        }
+        for (place, link) in fixed.links.iter().enumerate() {
+            let (from, to) = (link.ends.0.clone(), link.ends.1.clone());
+            if let Some(&first) = self.channels[place].front() {
+                let is_command = CommandFrame::parse(frames.bytes(first)).is_ok();
+                let left = if is_command { self.left.lost_commands } else { self.left.losses };
+                if left > 0 {
+                    may.push(Action::Lose { from: from.clone(), to: to.clone() });
+                }
+                if self.left.duplicates > 0 && !is_command {
+                    may.push(Action::Double { from: from.clone(), to: to.clone() });
+                }
+                must.push(Action::Deliver { from: from.clone(), to: to.clone() });
+            }
+            if self.left.link_failures > 0 && link.from < link.to && !self.cut[place] {
+                may.push(Action::Cut { from, to });
             }
         }
-        for (place, switch) in self.switches.iter().enumerate() {
-            let name = || fixed.names[place].clone();
-            switch.for_each_deadline(|timer, _| match timer {
-                TimerId::PortReady(port) => must.push(Action::HandOver { switch: name(), port }),
-                TimerId::Buffer(buffer) if self.timeouts_left > 0 => {
-                    may.push(Action::Expire { switch: name(), buffer });
-                }
-                _ => {}
-            });
-            if !self.to_controller[place].is_empty() {
-                must.push(Action::Decide { switch: name() });
-            }
-            let mut answers = Vec::new();
-            for Sent { answer, .. } in &self.to_switch[place] {
-                if !answers.contains(answer) && (answers.is_empty() || fixed.settings.threads) {
-                    answers.push(*answer);
-                    must.push(Action::Obey { switch: name(), answer: *answer });
-                }
-            }
+        if self.left.controller_crashes > 0 {
+            may.push(Action::Crash);
         }
-        for (link, channel) in fixed.links.iter().zip(&self.channels) {
-            let Some(&first) = channel.front() else { continue };
-            let (from, to) = (fixed.names[link.from].clone(), fixed.names[link.to].clone());
-            if self.losses_left > 0 && CommandFrame::parse(frames.bytes(first)).is_ok() {
-                may.push(Action::Lose { from: from.clone(), to: to.clone() });
-            }
-            must.push(Action::Deliver { from, to });
+        if self.left.timers > 0 {
+            self.controller
+                .for_each_deadline(|name, _| may.push(Action::Timer { name: name.to_owned() }));
         }
         (must, may)
     }
 
-    /// The packet or message that an action is about to move, in words; none for the others.
-    fn note(&self, action: &Action, fixed: &Fixed, frames: &Interned) -> Option<String> {
-        let frame = match action {
-            Action::Emit { host } => self.next_packet(host, fixed)?.1,
-            Action::Deliver { from, to } => *self.channels[fixed.link(from, to)?].front()?,
-            Action::Decide { switch } => {
-                let body = self.to_controller[fixed.place(switch)?].front()?;
-                return Some(Message::new(0, body.clone()).to_string());
+    fn host_actions(&self, fixed: &Fixed, must: &mut Vec<Action>, may: &mut Vec<Action>) {
+        for (place, at) in fixed.hosts.iter().enumerate() {
+            if usize::from(self.sent[place]) < at.script.len() {
+                must.push(Action::Emit { host: at.name.clone() });
             }
-            Action::Obey { switch, answer } => {
-                let sent = &self.to_switch[fixed.place(switch)?];
-                let first = sent.iter().find(|sent| sent.answer == *answer)?;
-                return Some(Message::new(0, first.body.clone()).to_string());
+            if !self.owed[place].is_empty() {
+                must.push(Action::Reply { host: at.name.clone() });
             }
-            Action::HandOver { .. } | Action::Expire { .. } | Action::Lose { .. } => return None,
-        };
-        Some(describe(frames.bytes(frame)))
+            let has_left = usize::from(self.places[place]) + 1 < at.places.len();
+            if has_left && self.has_received[place] {
+                may.push(Action::Move { host: at.name.clone() });
+            }
+        }
     }
 
-    /// The packet that a host sends next, and the host's place.
-    fn next_packet(&self, host: &str, fixed: &Fixed) -> Option<(usize, FrameId)> {
-        let place = fixed.hosts.iter().position(|h| h.name == host)?;
-        let packet = fixed.hosts[place].packets.get(usize::from(self.sent[place]))?;
-        Some((place, *packet))
-    }
-
-    fn emit(&mut self, host: &str, fixed: &Fixed, frames: &mut Interned) -> Option<()> {
-        let (place, frame) = self.next_packet(host, fixed)?;
-        let at = &fixed.hosts[place];
-        self.sent[place] += 1;
-        self.act(at.switch, fixed, frames, |switch, frames, fx| {
-            switch.receive(NOW, NOW, at.port, frame, frames, fx);
+    fn switch_actions(
+        &self,
+        place: usize,
+        fixed: &Fixed,
+        must: &mut Vec<Action>,
+        may: &mut Vec<Action>,
+    ) {
+        let name = || fixed.switches[place].name.clone();
+        self.switches[place].for_each_deadline(|timer, _| match timer {
+            TimerId::PortReady(port) => must.push(Action::HandOver { switch: name(), port }),
+            TimerId::Buffer(buffer) if self.left.timeouts > 0 => {
+                may.push(Action::Expire { switch: name(), buffer });
+            }
+            _ => {}
         });
-        Some(())
+        if !self.to_controller[place].is_empty() {
+            must.push(Action::Decide { switch: name() });
+        }
+        let mut answers = Vec::new();
+        for OnItsWay { answer, .. } in &self.to_switch[place] {
+            if !answers.contains(answer) && (answers.is_empty() || fixed.threads) {
+                answers.push(*answer);
+                must.push(Action::Obey { switch: name(), answer: *answer });
+            }
+        }
+        if self.left.switch_failures > 0 {
+            may.push(Action::Fail { switch: name() });
+        }
     }
 
-    fn deliver(
+    pub(super) fn deliver(
         &mut self,
         from: &str,
         to: &str,
         fixed: &Fixed,
         frames: &mut Interned,
     ) -> Option<()> {
-        let index = fixed.link(from, to)?;
-        let frame = self.channels[index].pop_front()?;
-        let link = fixed.links[index];
-        self.act(link.to, fixed, frames, |switch, frames, fx| {
-            switch.receive(NOW, NOW, link.to_port, frame, frames, fx);
-        });
+        let place = fixed.link(from, to)?;
+        let frame = self.channels[place].pop_front()?;
+        let link = &fixed.links[place];
+        self.take_in(link.to, link.to_port, frame, fixed, frames);
         Some(())
     }
 
+    /// A frame comes to a port of a switch.
+    pub(super) fn take_in(
+        &mut self,
+        place: usize,
+        port: u32,
+        frame: FrameId,
+        fixed: &Fixed,
+        frames: &mut Interned,
+    ) {
+        if fixed.looks_at(Property::NoLoops)
+            && let Some(name) = PacketName::of(frames.bytes(frame))
+            && !self.history.doubled.contains(&name)
+            && !self.history.visited.insert((name, place, port))
+        {
+            let at = &fixed.switches[place].name;
+            let text = format!("{} comes to port {port} of {at} again", fixed.describe(name));
+            self.findings.push((Property::NoLoops, text));
+        }
+        self.act(place, fixed, frames, |switch, frames, fx| {
+            switch.receive(NOW, NOW, port, frame, frames, fx);
+        });
+    }
+
     /// Fires an armed timer at its own time.
-    fn fire(
+    pub(super) fn fire(
         &mut self,
         switch: &str,
         timer: TimerId,
@@ -167,40 +225,12 @@ impl World {
         frames: &mut Interned,
     ) -> Option<()> {
         let place = fixed.place(switch)?;
-        let at = self.deadline(place, timer)?;
+        let at = deadline(&self.switches[place], |it| it == timer)?.1;
         self.act(place, fixed, frames, |switch, frames, fx| switch.fire(timer, at, frames, fx));
         Some(())
     }
 
-    fn deadline(&self, place: usize, wanted: TimerId) -> Option<Instant> {
-        let mut found = None;
-        self.switches[place].for_each_deadline(|timer, at| {
-            if timer == wanted {
-                found = Some(at);
-            }
-        });
-        found
-    }
-
-    /// The controller takes the first message of a switch; its answer is on its way at once.
-    fn decide(&mut self, place: usize, fixed: &Fixed) -> Option<()> {
-        let body = self.to_controller[place].pop_front()?;
-        if let Body::Error(error) = &body {
-            let text = format!("{} refuses a message: {error}", fixed.names[place]);
-            self.findings.push((Property::Completes, text));
-        }
-        self.answers += 1;
-        let (answer, flow) = (self.answers, flow_of(&body));
-        for (datapath, body) in self.controller.message(place as u64 + 1, &body) {
-            let target = usize::try_from(datapath).unwrap_or(usize::MAX).wrapping_sub(1);
-            if let Some(queue) = self.to_switch.get_mut(target) {
-                queue.push_back(Sent { answer, flow, body });
-            }
-        }
-        Some(())
-    }
-
-    fn obey(
+    pub(super) fn obey(
         &mut self,
         switch: &str,
         answer: u32,
@@ -209,8 +239,8 @@ impl World {
     ) -> Option<()> {
         let place = fixed.place(switch)?;
         let queue = &mut self.to_switch[place];
-        let index = queue.iter().position(|sent| sent.answer == answer)?;
-        let bytes = Message::new(0, queue.remove(index)?.body).to_bytes();
+        let at = queue.iter().position(|sent| sent.answer == answer)?;
+        let bytes = queue.remove(at)?.bytes();
         self.act(place, fixed, frames, |switch, frames, fx| {
             switch.control(NOW, &bytes, frames, fx);
         });
@@ -218,114 +248,45 @@ impl World {
     }
 
     /// Calls on one switch, copied on write, and takes what it causes.
-    fn act(
+    pub(super) fn act(
         &mut self,
         place: usize,
         fixed: &Fixed,
         frames: &mut Interned,
-        call: impl FnOnce(&mut Switch, &mut Interned, &mut Effects<SwitchEvent>),
+        call: impl FnOnce(&mut Switch, &mut Interned, &mut Fx),
     ) {
         let mut fx = Effects::new();
-        call(Arc::make_mut(&mut self.switches[place]), frames, &mut fx);
+        let switch = Arc::make_mut(&mut self.switches[place]);
+        call(switch, frames, &mut fx);
+        let is_port = |timer| matches!(timer, TimerId::PortReady(_));
+        while !fixed.ports_wait
+            && let Some((timer, at)) = deadline(switch, is_port)
+        {
+            switch.fire(timer, at, frames, &mut fx);
+        }
+        let mut hasher = SipHasher24::new();
+        switch.identify_untimed(&mut hasher, |frame| frames.identity(frame));
+        self.digests[place] = hasher.finish128().as_u128();
         for sent in &fx.transmits {
-            match fixed.host_at(place, sent.port) {
-                Some(host) => self.received[host].extend(packet_of(frames.bytes(sent.frame))),
-                None => {
-                    let mut links = fixed.links.iter();
-                    let leaves =
-                        |l: &super::scenario::Link| (l.from, l.from_port) == (place, sent.port);
-                    if let Some(link) = links.position(leaves) {
-                        self.channels[link].push_back(sent.frame);
-                    }
-                }
-            }
+            self.leave(place, sent.port, sent.frame, fixed, frames);
         }
         for drop in &fx.drops {
-            let text = format!("{} drops a frame: {:?}", fixed.names[place], drop.reason);
+            let text = format!("{} drops a frame: {:?}", fixed.switches[place].name, drop.reason);
             self.findings.push((Property::NoDrop, text));
         }
-        for body in bodies(&fx.control) {
-            if let Some(flow) = flow_of(&body)
-                && self.is_known(place, flow)
-            {
-                let text = format!("{} asks although an answer is on its way", fixed.names[place]);
-                self.findings.push((Property::OnePacketIn, text));
-            }
-            self.to_controller[place].push_back(body);
+        for message in messages(&fx.control) {
+            self.hear(place, message, fixed);
         }
-    }
-
-    /// Whether a flow was asked about already, and the switch not yet told everything.
-    fn is_known(&self, place: usize, flow: Flow) -> bool {
-        self.to_controller[place].iter().any(|body| flow_of(body) == Some(flow))
-            || self.to_switch[place].iter().any(|sent| sent.flow == Some(flow))
     }
 }
 
-impl Explored for World {
-    type Fixed = Fixed;
-    type Action = Action;
-    type Step = Step;
-    type Finding = Finding;
-
-    fn fingerprint(&self, frames: &Interned) -> u128 {
-        let mut hasher = SipHasher24::new();
-        for switch in &self.switches {
-            switch.identify_untimed(&mut hasher, |frame| frames.identity(frame));
+/// The first armed timer of a switch that is wanted.
+fn deadline(switch: &Switch, wanted: impl Fn(TimerId) -> bool) -> Option<(TimerId, Instant)> {
+    let mut found: Option<(TimerId, Instant)> = None;
+    switch.for_each_deadline(|timer, at| {
+        if wanted(timer) && found.is_none_or(|(_, first)| at < first) {
+            found = Some((timer, at));
         }
-        for channel in &self.channels {
-            channel.len().hash(&mut hasher);
-            channel.iter().for_each(|&frame| frames.identity(frame).hash(&mut hasher));
-        }
-        (&self.sent, &self.received, &self.to_controller, &self.to_switch).hash(&mut hasher);
-        (&self.controller, self.timeouts_left, self.losses_left).hash(&mut hasher);
-        hasher.finish128().as_u128()
-    }
-
-    fn possible(&self, fixed: &Fixed, frames: &Interned) -> Result<Vec<Action>, Finding> {
-        let (must, may) = self.actions(fixed, frames);
-        let end = must.is_empty().then(|| check_end(self, fixed)).flatten();
-        end.map_or_else(|| Ok(must.into_iter().chain(may).collect()), Err)
-    }
-
-    fn after(&self, action: &Action, fixed: &Fixed, frames: &mut Interned) -> Option<Self> {
-        let mut next = self.clone();
-        next.findings.clear();
-        match action {
-            Action::Emit { host } => next.emit(host, fixed, frames)?,
-            Action::HandOver { switch, port } => {
-                next.fire(switch, TimerId::PortReady(*port), fixed, frames)?;
-            }
-            Action::Expire { switch, buffer } => {
-                next.timeouts_left = next.timeouts_left.checked_sub(1)?;
-                next.fire(switch, TimerId::Buffer(*buffer), fixed, frames)?;
-            }
-            Action::Deliver { from, to } => next.deliver(from, to, fixed, frames)?,
-            Action::Lose { from, to } => {
-                next.losses_left = next.losses_left.checked_sub(1)?;
-                next.channels[fixed.link(from, to)?].pop_front()?;
-            }
-            Action::Decide { switch } => next.decide(fixed.place(switch)?, fixed)?,
-            Action::Obey { switch, answer } => next.obey(switch, *answer, fixed, frames)?,
-        }
-        Some(next)
-    }
-
-    fn step(&self, action: &Action, _: &Self, fixed: &Fixed, frames: &Interned) -> Step {
-        let note = self.note(action, fixed, frames).unwrap_or_default();
-        Step { action: action.clone(), note }
-    }
-
-    fn check(&self, next: &Self, _: bool, fixed: &Fixed) -> Option<Finding> {
-        check_step(next, fixed)
-    }
-}
-
-/// A frame in words.
-fn describe(bytes: &[u8]) -> String {
-    match (CommandFrame::parse(bytes), packet_of(bytes)) {
-        (Ok(command), _) => command.repr().to_string(),
-        (_, Some((from, number))) => format!("packet {number} of h{}", from + 1),
-        _ => "a frame".to_owned(),
-    }
+    });
+    found
 }

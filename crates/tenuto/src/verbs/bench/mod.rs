@@ -6,6 +6,8 @@ mod allocations;
 mod attendre_delay;
 mod attendre_figures;
 mod attendre_verify;
+mod controller;
+mod distribution_picture;
 mod hosting;
 mod loko;
 mod loko_admission;
@@ -15,6 +17,7 @@ mod papers;
 mod sheet;
 mod switch;
 mod switch_use;
+mod tcp_setup;
 
 use crate::failure::Failure;
 use crate::outcome::Outcome;
@@ -36,8 +39,12 @@ enum Name {
     AttendreDelay(sheet::Form),
     /// What verification costs with OpenFlow, barriers and Attendre (its Tables II, III, Fig. 8)
     AttendreVerify(attendre_verify::AttendreVerify),
+    /// How long connections wait for their entries with OpenFlow, barriers and Attendre (its Fig. 9)
+    TcpSetup(tcp_setup::TcpSetup),
     /// Speed, exactness and mode changes of the switch
     Switch(switch::Switch),
+    /// What it costs controllers to answer, ours beside others; what the service does with flows
+    Controller(controller::Controller),
     /// Sandboxes of tenants: how quickly they are there
     Hosting(hosting::Hosting),
     /// Bound of a mode change (MC-SDN's Tables II and III, Fig. 6b)
@@ -52,7 +59,9 @@ pub(crate) fn run(args: &Bench) -> Result<Outcome, Failure> {
         Name::Admission(it) => admission::run(it),
         Name::AttendreDelay(form) => attendre_delay::run(form),
         Name::AttendreVerify(it) => attendre_verify::run(it),
+        Name::TcpSetup(it) => tcp_setup::run(it),
         Name::Switch(it) => switch::run(it),
+        Name::Controller(it) => controller::run(it),
         Name::Hosting(it) => hosting::run(it),
         Name::McSdn(form) => mc_sdn::run(form),
         Name::Papers(it) => papers::run(it),
@@ -65,7 +74,9 @@ impl Bench {
             Name::Admission(it) => it.json,
             Name::Loko(it) => it.form.json,
             Name::AttendreVerify(it) => it.form.json,
+            Name::TcpSetup(it) => it.form.json,
             Name::Switch(it) => it.form.json,
+            Name::Controller(it) => it.form.json,
             Name::Hosting(it) => it.form.json,
             Name::Papers(it) => it.form.json,
             Name::AttendreDelay(form) | Name::McSdn(form) => form.json,

@@ -1,0 +1,163 @@
+//! A switch of ours in virtual time, with its connection: bytes under way, commands that it refuses, power that it loses.
+
+use std::sync::Arc;
+use tenuto_controller::ConnId;
+use tenuto_dataplane::switch::{
+    ClassifierKind, GeneralConfig, HashKey, PortConfig, PortRole, Switch, SwitchConfig,
+    SwitchEvent, TraceStep,
+};
+use tenuto_dataplane::{Effects, EgressConfig, FramePool};
+use tenuto_openflow::{Body, ErrorMessage, FlowModFailed, Framer, Message};
+use tenuto_units::{Instant, Rate, Span};
+
+const PORTS: u32 = 4;
+
+/// A switch of ours, and what is under way to and from it.
+pub(super) struct Peer {
+    dpid: u64,
+    pub(super) switch: Switch,
+    frames: FramePool,
+    /// Its connection to the controller.
+    pub(super) conn: Option<ConnId>,
+    pub(super) to_switch: Vec<u8>,
+    pub(super) to_controller: Vec<u8>,
+    framer: Framer,
+    /// It refuses the so manieth command from now on.
+    pub(super) refuse_in: Option<u64>,
+}
+
+fn core(dpid: u64) -> Switch {
+    let rate = Rate::from_bps(100_000_000).expect("not zero");
+    let egress = EgressConfig { rate, queues: 8, buffer_bits: 1 << 24, unpromised_from: None };
+    let port = |port| PortConfig { port, role: PortRole::Host, egress };
+    Switch::new(Arc::new(SwitchConfig {
+        datapath_id: dpid,
+        ports: (1..=PORTS).map(port).collect(),
+        tables: 8,
+        entries_max: 1_024,
+        meters_max: 64,
+        groups_max: 64,
+        meter_extra_bytes: 24,
+        classifier: ClassifierKind::ByMask,
+        hash_key: HashKey::fixed(),
+        boot_seed: 0,
+        mode_retry: Span::from_ms(10),
+        general: Some(GeneralConfig::default()),
+    }))
+}
+
+impl Peer {
+    pub(super) fn new(dpid: u64) -> Self {
+        Self {
+            dpid,
+            switch: core(dpid),
+            frames: FramePool::new(256),
+            conn: None,
+            to_switch: Vec::new(),
+            to_controller: Vec::new(),
+            framer: Framer::new(),
+            refuse_in: None,
+        }
+    }
+
+    /// Power is lost and comes back: its tables are empty.
+    pub(super) fn lose_power(&mut self) {
+        self.disconnect();
+        self.switch = core(self.dpid);
+        self.refuse_in = None;
+    }
+
+    pub(super) fn connect(&mut self, conn: ConnId) {
+        self.conn = Some(conn);
+        let mut fx = Effects::new();
+        self.switch.connected(&mut fx);
+        self.to_controller.extend(fx.control);
+    }
+
+    /// The connection is gone, and what was under way with it.
+    pub(super) fn disconnect(&mut self) {
+        if self.conn.take().is_some() {
+            self.switch.disconnected();
+        }
+        self.to_switch.clear();
+        self.to_controller.clear();
+        self.framer = Framer::new();
+    }
+
+    /// Takes so many of the bytes that are under way; whether a command was among them.
+    pub(super) fn receive(&mut self, now: Instant, count: usize) -> bool {
+        let bytes: Vec<u8> = self.to_switch.drain(..count).collect();
+        self.framer.push(&bytes).expect("whole messages were taken out");
+        let mut has_command = false;
+        while let Some(message) = self.framer.next() {
+            let message = message.expect("the controller sends OpenFlow");
+            let is_command = matches!(
+                message.body,
+                Body::FlowMod(_) | Body::MeterMod(_) | Body::GroupMod(_) | Body::Experimenter(_)
+            );
+            has_command |= is_command;
+            if is_command && self.refuses() {
+                let bytes = message.to_bytes();
+                let error = ErrorMessage::new(FlowModFailed::TableFull.into(), &bytes);
+                Message::new(message.xid, Body::Error(error)).emit(&mut self.to_controller);
+                continue;
+            }
+            let mut fx: Effects<SwitchEvent> = Effects::new();
+            let is_alive = self.switch.control(now, &message.to_bytes(), &mut self.frames, &mut fx);
+            assert!(is_alive, "the controller sends OpenFlow");
+            self.to_controller.extend(fx.control);
+        }
+        has_command
+    }
+
+    fn refuses(&mut self) -> bool {
+        let Some(left) = self.refuse_in else { return false };
+        self.refuse_in = left.checked_sub(1);
+        left == 0
+    }
+
+    /// The ports through which a frame would leave now.
+    pub(super) fn outputs(&self, now: Instant, port: u32, frame: &[u8]) -> Vec<u32> {
+        let steps = self.switch.trace(now, port, frame);
+        let output = |step: &TraceStep| match step {
+            TraceStep::Output { port, .. } => Some(*port),
+            _ => None,
+        };
+        steps.iter().filter_map(output).collect()
+    }
+
+    /// Entries, groups and meters that it holds, as it tells itself over OpenFlow.
+    pub(super) fn counts(&self, now: Instant) -> (usize, usize, usize) {
+        use tenuto_openflow::{
+            FlowStatsRequest, MultipartRequest, ReplyBody, RequestBody, constants::meter,
+        };
+        let mut copy = self.switch.clone();
+        let mut frames = FramePool::new(16);
+        let mut fx: Effects<SwitchEvent> = Effects::new();
+        copy.connected(&mut fx);
+        let asked = [
+            RequestBody::Flow(FlowStatsRequest::ALL),
+            RequestBody::GroupDesc,
+            RequestBody::MeterConfig { meter_id: meter::ALL },
+        ];
+        for body in asked {
+            let request = Message::new(1, Body::MultipartRequest(MultipartRequest::new(body)));
+            copy.control(now, &request.to_bytes(), &mut frames, &mut fx);
+        }
+        let mut framer = Framer::new();
+        let mut counts = (0, 0, 0);
+        for part in fx.control.chunks(Framer::PUSH_BYTES_MAX) {
+            framer.push(part).expect("whole messages are taken out");
+            while let Some(message) = framer.next() {
+                let Body::MultipartReply(reply) = message.expect("OpenFlow").body else { continue };
+                match reply.body {
+                    ReplyBody::Flow(it) => counts.0 += it.len(),
+                    ReplyBody::GroupDesc(it) => counts.1 += it.len(),
+                    ReplyBody::MeterConfig(it) => counts.2 += it.len(),
+                    _ => {}
+                }
+            }
+        }
+        counts
+    }
+}
