@@ -24,7 +24,9 @@ fmt:
 wasm:          ## the pure crates must build without any host
 	cargo check --lib --target wasm32-unknown-unknown -p tenuto-world -p tenuto-planner -p tenuto-certify
 
-campaign:      ## attack certified bounds of 1,000 random networks; SEED=K draws others, KEEP=DIR keeps findings
+campaign:      ## attack certified bounds of 1,000 random networks, then drawn runs of the shipped ones; SEED=K, KEEP=DIR, CASES=N
+	cargo build --release -p tenuto --bin tenuto
+	@scripts/campaign.sh target/release/tenuto $${CASES:-2000} $${SEED:-1}
 	cargo run --release -p tenuto-bench --bin campaign -- --networks 1000 --seed $${SEED:-1} $${KEEP:+--keep $$KEEP}
 	TENUTO_SEED=$${SEED:-1} cargo test --release -p tenuto-service --lib crashes -- --ignored --nocapture
 

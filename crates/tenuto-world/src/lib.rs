@@ -3,6 +3,7 @@
 
 pub mod applied;
 mod assemble;
+pub mod campaign;
 pub mod clockwork;
 pub mod device;
 pub mod explore;
@@ -15,8 +16,8 @@ pub mod races;
 pub use assemble::{host_config, link_key, mode_settings, switch_config};
 pub use ledger::{
     ControlStep, CopyRow, DelayBucket, DelayPoint, Ending, EventRow, Facts, FlowRow, FramesAt,
-    HopRow, Ledger, LedgerSettings, MachineRow, ModeChangeRow, Observation, PROGRAM_MESSAGES,
-    Played, PolicedRow, PortObservation, ProgressRow, Release, Replay, RunDocument, StallRow,
-    SwitchSwap, TermRow, UnobservedRow, VerdictReason, Violation,
+    HopBucket, HopDelayRow, HopRow, Ledger, LedgerSettings, MachineRow, ModeChangeRow, Observation,
+    PROGRAM_MESSAGES, Played, PolicedRow, PortObservation, ProgressRow, Release, Replay,
+    RunDocument, StallRow, SwitchSwap, TermRow, UnobservedRow, VerdictReason, Violation,
 };
 pub use left_behind::LeftBehind;

@@ -355,6 +355,44 @@ pub(crate) struct Sim {
     /// Draw the ports on the way of the schedule's victim, as SVG
     #[arg(long, value_name = "SVG", requires = "schedule")]
     pub(crate) gantt: Option<PathBuf>,
+    /// Switches whose ports share a processor behave as the devices of their profiles: control messages wait among frames
+    #[arg(long, conflicts_with_all = ["schedule", "campaign", "frames"])]
+    pub(crate) devices: bool,
+    /// The firmware's own work too: with --devices, that of the Zodiac FX where a device states none
+    #[arg(long, requires = "devices")]
+    pub(crate) timers: bool,
+    /// Echo requests that a controller sends each switch per second, with --devices
+    #[arg(long, value_name = "N", requires = "devices", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) control_rate: Option<u64>,
+    /// Run a network that is refused too, to see what would become of it: nothing is promised
+    #[arg(long, conflicts_with_all = ["schedule", "campaign", "drawn"])]
+    pub(crate) comparison: bool,
+    /// Captures of the links, pcap with nanoseconds, one file per direction, in this folder
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["schedule", "frames"])]
+    pub(crate) pcap: Option<PathBuf>,
+    /// Of these links only, each named by its ends: sw1-sw2,sw2-d1
+    #[arg(long, value_name = "LINK,LINK", value_delimiter = ',', requires = "pcap")]
+    pub(crate) links: Vec<String>,
+    /// Trace that Perfetto and chrome://tracing open: frames, queues, mode changes and drops over time
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["schedule", "frames"])]
+    pub(crate) trace: Option<PathBuf>,
+    /// How long frames were at every port, by flow: largest, percentiles, and with --json the whole spread
+    #[arg(long, conflicts_with_all = ["schedule", "frames"])]
+    pub(crate) hops: bool,
+    /// So many runs with traffic and faults drawn from seeds, `--seed` (1) and those that follow, each held against
+    /// every invariant; `--for` is how long sources send in each
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000),
+        group = "cases", conflicts_with_all = ["scenario", "schedule", "frames", "report", "pcap", "trace", "hops"])]
+    pub(crate) campaign: Option<u64>,
+    /// Draw faults beyond the fault model too: only what must always hold is checked
+    #[arg(long, requires = "cases")]
+    pub(crate) beyond: bool,
+    /// Runs of a campaign at once; without it, as many as there are processors
+    #[arg(long, value_name = "N", requires = "campaign", value_parser = threads)]
+    pub(crate) jobs: Option<usize>,
+    /// The run that a campaign draws from this seed
+    #[arg(long, value_name = "SEED", group = "cases", conflicts_with_all = ["scenario", "schedule", "seed"])]
+    pub(crate) drawn: Option<u64>,
     #[command(flatten)]
     pub(crate) application: SimApp,
     #[command(flatten)]

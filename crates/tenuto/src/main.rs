@@ -5,6 +5,7 @@
 
 mod admission;
 mod args;
+mod campaign;
 mod certified;
 mod compared;
 mod doctor_text;
@@ -37,6 +38,7 @@ mod tables_ovs;
 mod tables_text;
 mod tenants_text;
 mod verbs;
+mod watching;
 mod witness;
 
 use clap::Parser;

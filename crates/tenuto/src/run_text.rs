@@ -1,8 +1,8 @@
 //! A run as people read it: what was observed beside what was promised.
 
-use crate::format::{Table, counted, ms_down, ms_up_ns, percent_down, seconds};
+use crate::format::{Table, counted, ms_down, ms_up_ns, percent_down, percent_up, seconds};
 use std::fmt::Write;
-use tenuto_world::{FlowRow, ModeChangeRow, RunDocument, UnobservedRow, Violation};
+use tenuto_world::{FlowRow, HopDelayRow, ModeChangeRow, RunDocument, UnobservedRow, Violation};
 
 /// Rows, events and violations that are shown unless all are asked for.
 const ROWS_SHOWN: usize = 20;
@@ -22,6 +22,7 @@ pub(crate) fn text(run: &RunDocument, all: bool) -> String {
     out.push_str(&host_share(run));
     out.push_str(&not_observed(run, all));
     out.push_str(&copy_table(run, all));
+    out.push_str(&hop_table(run, all));
     out.push_str(&change_table(run));
     out.push_str(&policed(run, all));
     out.push_str(&machine(run));
@@ -114,6 +115,41 @@ fn flow_table(run: &RunDocument, all: bool) -> String {
     let mut out = table.text();
     if shown < rows.len() {
         let _ = writeln!(out, "… {} more with more margin (--all)", rows.len() - shown);
+    }
+    out
+}
+
+/// How long frames were at every port, the nearest to their bound first.
+fn hop_table(run: &RunDocument, all: bool) -> String {
+    if run.hop_delays.is_empty() {
+        return String::new();
+    }
+    let share = |row: &HopDelayRow| match row.bound_ns {
+        Some(bound) if bound > 0 => u128::from(row.observed_ns_max) * 1_000_000 / u128::from(bound),
+        _ => 0,
+    };
+    let mut rows: Vec<&HopDelayRow> = run.hop_delays.iter().collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(share(row)));
+    let shown = shown_of(rows.len(), all);
+    let heads =
+        ["port", "flow", ">frames", ">median ms", ">99 % ms", ">largest ms", ">bound ms", ">share"];
+    let mut table = Table::new(&heads);
+    for row in &rows[..shown] {
+        let most = row.observed_ns_max;
+        table.push(vec![
+            row.port.clone(),
+            row.flow.clone(),
+            row.frames.to_string(),
+            ms_up_ns(row.observed_ns_p50),
+            ms_up_ns(row.observed_ns_p99),
+            ms_up_ns(most),
+            row.bound_ns.map_or_else(|| "-".to_owned(), ms_up_ns),
+            row.bound_ns.map_or_else(|| "-".to_owned(), |bound| percent_up(most, bound)),
+        ]);
+    }
+    let mut out = format!("\n{}", table.text());
+    if shown < rows.len() {
+        let _ = writeln!(out, "… {} with a smaller share (--all)", rows.len() - shown);
     }
     out
 }

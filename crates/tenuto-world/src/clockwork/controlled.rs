@@ -28,6 +28,8 @@ pub struct ControlCosts {
     pub making: Span,
     /// Time of a switch for each message that it carries out.
     pub carrying_out: Span,
+    /// From a switch's word to the first message that answers it, besides the channel and the making.
+    pub waiting: Span,
     /// Rate of the controller's line, bit/s.
     pub line_bps: u64,
 }
@@ -211,7 +213,7 @@ impl Clockwork<'_> {
             let sending = sending(bytes.len() as u64, costs.line_bps);
             controlled.line_free = controlled.line_free.max(now) + making + sending;
             let carrying_out = costs.carrying_out.times(u64::from(messages));
-            let at = controlled.line_free + CONTROL_LATENCY + carrying_out;
+            let at = controlled.line_free + costs.waiting + CONTROL_LATENCY + carrying_out;
             let incarnation = self.nodes[node].incarnation;
             self.queue.push(at, Event::ToSwitch { node, incarnation, bytes });
         }

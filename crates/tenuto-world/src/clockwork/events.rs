@@ -24,6 +24,10 @@ pub(super) enum Event {
     ToSwitch { node: usize, incarnation: u64, bytes: Vec<u8> },
     /// Bytes from a switch reach the controller.
     ToController { conn: u64, bytes: Vec<u8> },
+    /// The controller asks a switch whether it is there.
+    Probe { node: usize },
+    /// The firmware of a switch has its own turn.
+    OwnWork { node: usize },
     /// A timer of the controller.
     ControllerDue,
     /// A line of the scenario.

@@ -13,7 +13,7 @@ use tenuto_wire::{MacAddress, SignalKind, SignalRepr, ethernet};
 /// A host that sends what it should not.
 pub(super) struct Babbler {
     node: usize,
-    until: Instant,
+    pub(super) until: Instant,
     every: Span,
     what: Nuisance,
     count: u64,

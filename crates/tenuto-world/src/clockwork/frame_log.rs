@@ -67,7 +67,7 @@ pub struct LoggedHop {
 
 /// What tells a frame from all others of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct FrameKey {
+pub(super) struct FrameKey {
     release: Instant,
     flow: u16,
     message: u32,
@@ -77,7 +77,7 @@ struct FrameKey {
 
 impl FrameKey {
     /// `None` if the frame carries no stamp.
-    fn of(frame: &[u8]) -> Option<Self> {
+    pub(super) fn of(frame: &[u8]) -> Option<Self> {
         let at = |start: usize| frame.get(start..).and_then(Stamp::parse);
         let behind_shim = || at(UDP_PAYLOAD_START + SHIM_BYTES);
         let (stamp, part) = match at(UDP_PAYLOAD_START) {
@@ -89,6 +89,21 @@ impl FrameKey {
         };
         let Stamp { release, flow, message_id: message } = stamp;
         Some(Self { release, flow, message, part, head: *frame.first_chunk()? })
+    }
+
+    /// Release of its message.
+    pub(super) const fn release(&self) -> Instant {
+        self.release
+    }
+
+    /// Index of its flow.
+    pub(super) const fn flow(&self) -> u16 {
+        self.flow
+    }
+
+    /// Number of its message.
+    pub(super) const fn message(&self) -> u32 {
+        self.message
     }
 }
 

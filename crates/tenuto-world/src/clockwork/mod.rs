@@ -9,21 +9,27 @@ mod choices;
 mod controlled;
 mod events;
 mod faults;
+mod firmware;
 mod frame_log;
+mod hop_delays;
 mod processor;
 mod recorded;
 mod schedule;
 mod script;
 mod setup;
+mod watch;
 
 pub use controlled::{ControlCosts, ControlledChange, controlled_changes};
+pub use firmware::Devices;
 pub use frame_log::{FrameLog, HOPS_MAX, LoggedFrame, LoggedHop};
-pub use recorded::run_with_frames;
+pub use hop_delays::HopDelays;
+pub use recorded::{run_to_rest, run_watched, run_with_frames};
 pub use schedule::{
     FlowChoices, SCHEDULE_SCHEMA, Schedule, ScheduledFrame, ScheduledRelease, Transmission, Witness,
 };
 pub use script::follow;
 pub use setup::play_schedule;
+pub use watch::{Departed, Onlooker, Onlookers, Place};
 
 use crate::{Ledger, LedgerSettings, Observation, Release, RunDocument, assemble};
 use events::{Event, Queue};
@@ -46,6 +52,12 @@ const SETUP_LIMIT: Span = Span::from_s(60);
 const LEAD: Span = Span::from_ms(10);
 /// Frames that may be on their way at once; more is a fault of the run, not of the network.
 const FRAMES_MAX: usize = 4_000_000;
+
+/// The nodes of a run of `plan` by number: its switches, then its hosts.
+pub fn node_names(plan: &Plan) -> Vec<&str> {
+    let switches = plan.switches.iter().map(|it| it.switch.as_str());
+    switches.chain(plan.hosts.iter().map(|it| it.host.as_str())).collect()
+}
 
 /// Why a run could not be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,8 +166,10 @@ pub struct Clockwork<'a> {
     script: Option<script::Script>,
     /// The controller that changes modes itself, instead of one that leaves it to the switches.
     controlled: Option<Box<controlled::Controlled>>,
-    /// Writes every frame down, if asked to.
-    recorder: Option<frame_log::Recorder>,
+    /// How switches behave as devices, if they do.
+    devices: Option<Devices>,
+    /// Who looks on, if somebody does.
+    watch: Option<Box<watch::Watch<'a>>>,
 }
 
 /// Runs a plan in virtual time.
@@ -246,9 +260,10 @@ impl<'a> Clockwork<'a> {
             Event::Processed { node, incarnation } => self.processed(node, incarnation),
             Event::Due { node } => self.due(node),
             Event::ToSwitch { node, incarnation, bytes } => {
-                self.control_in(node, incarnation, &bytes);
-                self.note_carried_out(node);
+                self.to_switch(node, incarnation, bytes);
             }
+            Event::Probe { node } => self.probe(node),
+            Event::OwnWork { node } => self.own_work(node),
             Event::ToController { conn, bytes } => {
                 let now = self.now;
                 if let Some(controller) = &mut self.controller {
@@ -279,8 +294,8 @@ impl<'a> Clockwork<'a> {
         let now = self.now;
         match &mut self.nodes[node].core {
             Core::Switch(switch) => {
-                if let Some(recorder) = &mut self.recorder {
-                    recorder.enter(node, self.pool.bytes(frame), now);
+                if let Some(watch) = &mut self.watch {
+                    watch.enter(node, self.pool.bytes(frame), arrival, now);
                 }
                 if let Some(choices) = &mut self.choices {
                     choices.record_queued(node, frame, now);
@@ -351,6 +366,7 @@ impl<'a> Clockwork<'a> {
             self.queue.push(self.now + CONTROL_LATENCY, Event::ToController { conn, bytes });
         }
         self.switch_fx = fx;
+        self.watch_depths(node);
         self.arm(node);
     }
 
@@ -366,15 +382,37 @@ impl<'a> Clockwork<'a> {
             self.observe_drop(node, &dropped);
         }
         self.host_fx = fx;
+        self.watch_depths(node);
         self.arm(node);
+    }
+
+    /// Tells who looks on how full the queues of a node are.
+    fn watch_depths(&mut self, node: usize) {
+        let Some(watch) = self.watch.as_mut().filter(|it| it.wants_depths()) else { return };
+        let now = self.now;
+        match &self.nodes[node].core {
+            Core::Switch(switch) => {
+                for (port, _, egress) in switch.ports() {
+                    watch.depth(Place { node, port }, egress.backlog_bits(), now);
+                }
+            }
+            Core::Host(host) => {
+                for port in &host.config().ports {
+                    if let Some(egress) = host.egress(port.port) {
+                        watch.depth(Place { node, port: port.port }, egress.backlog_bits(), now);
+                    }
+                }
+            }
+        }
     }
 
     /// A frame's last bit has left; it enters the far core after propagation and that node's
     /// latency, in order.
     fn transmit(&mut self, node: usize, port: u32, frame: FrameId, departure: Instant) {
         self.packet_hops += 1;
-        if let Some(recorder) = &mut self.recorder {
-            recorder.leave(node, port, self.pool.bytes(frame), departure);
+        if let Some(watch) = &mut self.watch {
+            let is_host = matches!(self.nodes[node].core, Core::Host(_));
+            watch.leave(Place { node, port }, is_host, self.pool.bytes(frame), departure);
         }
         if let Some(choices) = &mut self.choices {
             let (name, bytes) = (&self.nodes[node].name, self.pool.bytes(frame));
@@ -437,6 +475,9 @@ impl<'a> Clockwork<'a> {
 
     fn observe_switch(&mut self, node: usize, event: SwitchEvent) {
         self.note_excess(event);
+        if let (Some(watch), SwitchEvent::Swapped { at, to, .. }) = (&mut self.watch, event) {
+            watch.swapped(node, to, at);
+        }
         if let Some(observation) = Observation::of_switch(&self.nodes[node].name, event, 0) {
             self.observe(&observation);
         }
@@ -452,6 +493,10 @@ impl<'a> Clockwork<'a> {
         // A host drops what it has already, and what the flooded network shows it.
         if dropped.reason == DropReason::Duplicate {
             return;
+        }
+        if let Some(watch) = &mut self.watch {
+            let (flow, why) = (dropped.message.map(|it| it.0), Observation::reason(dropped.reason));
+            watch.dropped(Place { node, port: dropped.port }, why, flow, self.now);
         }
         let observation = Observation::Dropped {
             node: self.nodes[node].name.clone(),

@@ -2,12 +2,16 @@
 //!
 //! Frames cross the line to the processor, if there is one, wait in the receive buffer, are served
 //! by the profile's discipline at the sample of its cost function, and cross the line back. Further
-//! copies of a frame cost nothing here: less than what is planned for them, never more.
+//! copies of a frame cost nothing here: less than what is planned for them, never more. Where switches behave
+//! as the devices of their profiles ([`Devices`]), control messages and the firmware's own work wait among the frames.
 
-use super::{Clockwork, Event, FrameId, Instant, Span};
+use super::firmware::{Devices, Firmware, messages};
+use super::{Clockwork, Core, Event, FrameId, Instant, Span};
+use crate::device::message_frame_bytes;
 use std::collections::{BTreeMap, VecDeque};
 use tenuto_dataplane::{DropReason, Dropped, Frames};
 use tenuto_model::{Processor, ProcessorLink, Profile, Receive, ReceiveBuffer};
+use tenuto_openflow::{Body, Message};
 use tenuto_units::FRAME_BYTES_MIN;
 use tenuto_wire::Stamp;
 
@@ -21,6 +25,24 @@ pub(super) struct Received {
     bytes: u32,
 }
 
+/// What waits for a processor.
+#[derive(Clone, Debug)]
+enum Job {
+    Frame(Received),
+    Message(Vec<u8>),
+    /// The firmware's own turn.
+    Own,
+}
+
+impl Job {
+    const fn frame(&self) -> Option<FrameId> {
+        match self {
+            Self::Frame(received) => Some(received.frame),
+            Self::Message(_) | Self::Own => None,
+        }
+    }
+}
+
 /// The processor of one switch.
 #[derive(Debug)]
 pub(super) struct SharedProcessor {
@@ -28,9 +50,11 @@ pub(super) struct SharedProcessor {
     buffer: Option<ReceiveBuffer>,
     /// Entries that are installed: what a frame is compared with.
     entries: u32,
-    /// Frames that wait, by port of entry; with one queue all under port 0.
-    waiting: BTreeMap<u32, VecDeque<Received>>,
-    serving: Option<Received>,
+    /// What waits, frames by port of entry; with one queue all under port 0, where control waits too.
+    waiting: BTreeMap<u32, VecDeque<Job>>,
+    serving: Option<Job>,
+    /// What else it is there for, if switches behave as devices.
+    firmware: Option<Box<Firmware>>,
     /// The port whose turn it is, and how many of its frames are done.
     turn: (u32, u32),
     /// When the line to the processor, and back, is free again.
@@ -46,6 +70,7 @@ impl SharedProcessor {
             entries: entries.clamp(1, profile.entries_max.max(1)),
             waiting: BTreeMap::new(),
             serving: None,
+            firmware: None,
             turn: (0, 0),
             line_in: Instant::ZERO,
             line_out: Instant::ZERO,
@@ -55,30 +80,41 @@ impl SharedProcessor {
     /// Everything that is in it, which a dead switch forgets.
     pub(super) fn empty(&mut self) -> Vec<FrameId> {
         let waiting = std::mem::take(&mut self.waiting).into_values().flatten();
-        waiting.chain(self.serving.take()).map(|received| received.frame).collect()
+        if let Some(firmware) = &mut self.firmware {
+            firmware.forget();
+        }
+        waiting.chain(self.serving.take()).filter_map(|job| job.frame()).collect()
     }
 
     /// Whether one more frame fits the buffer.
     fn has_room(&self, port: u32, bytes: u32) -> bool {
         let Some(buffer) = self.buffer else { return true };
-        let is_counted = |it: &&Received| !buffer.is_per_port || it.port == port;
+        let units = |job: &Job| match job {
+            Job::Frame(it) if !buffer.is_per_port || it.port == port => {
+                buffer.unit.of_frame(it.bytes)
+            }
+            Job::Message(message) if !buffer.is_per_port => {
+                let bytes = message_frame_bytes(message.len());
+                buffer.unit.of_frame(u32::try_from(bytes).unwrap_or(u32::MAX))
+            }
+            _ => 0,
+        };
         let in_service = self.serving.iter().filter(|_| !buffer.has_place_in_service);
-        let there = self.waiting.values().flatten().chain(in_service).filter(is_counted);
-        let held: u64 = there.map(|it| buffer.unit.of_frame(it.bytes)).sum();
+        let held: u64 = self.waiting.values().flatten().chain(in_service).map(units).sum();
         let goes_to_its_place = self.serving.is_none() && buffer.has_place_in_service;
         goes_to_its_place || held + buffer.unit.of_frame(bytes) <= buffer.count
     }
 
-    fn queue(&mut self, received: Received) {
-        let ring = match self.costs.receive {
-            Receive::Fifo => 0,
-            Receive::RoundRobin(_) => received.port,
+    fn queue(&mut self, job: Job) {
+        let ring = match (&job, self.costs.receive) {
+            (Job::Frame(received), Receive::RoundRobin(_)) => received.port,
+            _ => 0,
         };
-        self.waiting.entry(ring).or_default().push_back(received);
+        self.waiting.entry(ring).or_default().push_back(job);
     }
 
-    /// The next frame: of the port whose turn it is, until it has none left or its burst is done.
-    fn next(&mut self) -> Option<Received> {
+    /// What is next: of the port whose turn it is, until it has none left or its burst is done.
+    fn next(&mut self) -> Option<Job> {
         let burst = match self.costs.receive {
             Receive::Fifo => u32::MAX,
             Receive::RoundRobin(burst) => burst,
@@ -94,8 +130,19 @@ impl SharedProcessor {
         self.waiting.get_mut(&self.turn.0)?.pop_front()
     }
 
-    /// What a frame takes of it, for a draw.
-    fn takes(&self, bytes: u32, draw: u16) -> Span {
+    /// What it takes, for a draw.
+    fn takes(&self, job: &Job, draw: u16) -> Span {
+        let most = match job {
+            Job::Frame(received) => return self.takes_frame(received.bytes, draw),
+            Job::Message(bytes) => self.firmware.as_ref().map_or(0, |it| it.message_ps(bytes)),
+            Job::Own => self.firmware.as_ref().and_then(|it| it.own).map_or(0, |it| it.time_ps),
+        };
+        let spread = most / 100 * u64::from(self.costs.spread_percent.min(100));
+        let less = u128::from(spread) * u128::from(draw) / u128::from(u16::MAX);
+        Span::from_ns((most - u64::try_from(less).unwrap_or(0)) / 1_000)
+    }
+
+    fn takes_frame(&self, bytes: u32, draw: u16) -> Span {
         let most = self.costs.planned_ps(bytes, self.entries, 1);
         let sample = self.costs.simulated_ps(bytes, self.entries, draw);
         Span::from_ns(sample.div_ceil(1_000).min(most / 1_000))
@@ -135,7 +182,7 @@ impl Clockwork<'_> {
             return;
         };
         if processor.has_room(received.port, received.bytes) {
-            processor.queue(received);
+            processor.queue(Job::Frame(received));
             self.serve(node);
         } else {
             let dropped = Dropped {
@@ -150,7 +197,7 @@ impl Clockwork<'_> {
         }
     }
 
-    /// Starts on the next frame, if the processor is free.
+    /// Starts on what is next, if the processor is free.
     fn serve(&mut self, node: usize) {
         let draw = u16::try_from(self.draw.below(1 << 16)).unwrap_or(u16::MAX);
         let state = &mut self.nodes[node];
@@ -159,22 +206,39 @@ impl Clockwork<'_> {
             return;
         };
         let Some(next) = processor.next() else { return };
+        let done = self.now + processor.takes(&next, draw);
         processor.serving = Some(next);
-        let done = self.now + processor.takes(next.bytes, draw);
         self.queue.push(done, Event::Processed { node, incarnation });
     }
 
-    /// The frame in service is done and on its way to the switch's tables and queues.
+    /// What is in service is done.
     pub(super) fn processed(&mut self, node: usize, incarnation: u64) {
         let state = &mut self.nodes[node];
         if state.incarnation != incarnation || !state.alive {
             return;
         }
+        let Some(processor) = &mut state.processor else { return };
+        match processor.serving.take() {
+            Some(Job::Frame(received)) => self.frame_processed(node, received),
+            Some(Job::Message(bytes)) => {
+                if let Some(firmware) = &mut processor.firmware {
+                    firmware.carried_out(&bytes);
+                }
+                self.control_in(node, incarnation, &bytes);
+                self.note_carried_out(node);
+            }
+            Some(Job::Own) => {}
+            None => return,
+        }
+        self.serve(node);
+    }
+
+    /// A frame is on its way to the switch's tables and queues.
+    fn frame_processed(&mut self, node: usize, received: Received) {
+        let Received { port, frame, arrival, bytes } = received;
+        let state = &mut self.nodes[node];
         let (least, most) = state.latency_ns;
         let Some(processor) = &mut state.processor else { return };
-        let Some(Received { port, frame, arrival, bytes }) = processor.serving.take() else {
-            return;
-        };
         let link = processor.costs.link;
         let out = cross(link, &mut processor.line_out, self.now, bytes);
         let latency = least + self.draw.below(most - least + 1);
@@ -184,7 +248,83 @@ impl Clockwork<'_> {
         let at = (out + Span::from_ns(latency)).max(*last);
         *last = at;
         self.queue.push(at, Event::Enter { node, port, frame, arrival });
-        self.serve(node);
+    }
+
+    /// Switches behave as the devices of their profiles from now on.
+    pub(super) fn equip(&mut self, devices: Devices) {
+        let network = &self.plan.network;
+        for node in 0..self.nodes.len() {
+            let state = &mut self.nodes[node];
+            let profile = network.switch(&state.name).map(|it| network.profile_of(it));
+            let (Some(processor), Some(profile)) = (&mut state.processor, profile) else {
+                continue;
+            };
+            let firmware = Firmware::of(profile, devices);
+            if let Some(own) = firmware.own {
+                let first = Span::from_ns(self.draw.below(own.period_ps / 1_000));
+                self.queue.push(self.now + first, Event::OwnWork { node });
+            }
+            processor.firmware = Some(Box::new(firmware));
+        }
+        self.devices = Some(devices);
+    }
+
+    /// The controller begins to ask every switch whether it is there.
+    pub(super) fn start_probes(&mut self) {
+        let Some(every) = self.probe_period() else { return };
+        for node in 0..self.nodes.len() {
+            if matches!(self.nodes[node].core, Core::Switch(_)) {
+                let first = Span::from_ns(self.draw.below(every.as_ns()));
+                self.queue.push(self.start + first, Event::Probe { node });
+            }
+        }
+    }
+
+    fn probe_period(&self) -> Option<Span> {
+        let per_s = self.devices.map_or(0, |it| it.control_per_s);
+        (per_s > 0).then(|| Span::from_ns((1_000_000_000 / per_s).max(1)))
+    }
+
+    /// The controller asks a switch whether it is there.
+    pub(super) fn probe(&mut self, node: usize) {
+        let Some(every) = self.probe_period() else { return };
+        let bytes = Message::new(0, Body::EchoRequest(Vec::new())).to_bytes();
+        let incarnation = self.nodes[node].incarnation;
+        if self.controller.is_some() {
+            self.to_switch(node, incarnation, bytes);
+        }
+        self.queue.push(self.now + every, Event::Probe { node });
+    }
+
+    /// The firmware's own turn has come.
+    pub(super) fn own_work(&mut self, node: usize) {
+        let Some(processor) = &self.nodes[node].processor else { return };
+        let Some(own) = processor.firmware.as_ref().and_then(|it| it.own) else { return };
+        if self.nodes[node].alive {
+            self.queue_job(node, Job::Own);
+        }
+        self.queue.push(self.now + Span::from_ns(own.period_ps / 1_000), Event::OwnWork { node });
+    }
+
+    /// Bytes of the controller are at a switch: at its processor, if that is what carries them out.
+    pub(super) fn to_switch(&mut self, node: usize, incarnation: u64, bytes: Vec<u8>) {
+        let state = &self.nodes[node];
+        let has_firmware = state.processor.as_ref().is_some_and(|it| it.firmware.is_some());
+        if !has_firmware {
+            self.control_in(node, incarnation, &bytes);
+            self.note_carried_out(node);
+            return;
+        }
+        if state.alive && state.incarnation == incarnation {
+            messages(&bytes).into_iter().for_each(|it| self.queue_job(node, Job::Message(it)));
+        }
+    }
+
+    fn queue_job(&mut self, node: usize, job: Job) {
+        if let Some(processor) = &mut self.nodes[node].processor {
+            processor.queue(job);
+            self.serve(node);
+        }
     }
 }
 

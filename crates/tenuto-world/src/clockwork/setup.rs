@@ -95,7 +95,8 @@ impl<'a> Clockwork<'a> {
             choices: None,
             script: None,
             controlled: None,
-            recorder: None,
+            devices: None,
+            watch: None,
         })
     }
 
@@ -214,6 +215,7 @@ impl<'a> Clockwork<'a> {
             Some(releases) => self.repeat(releases),
             None => self.start_sources(),
         }
+        self.start_probes();
         for (index, event) in self.scenario.events.iter().enumerate() {
             self.queue.push(self.start + Span::from_ns(event.at_ns), Event::Scenario(index));
         }

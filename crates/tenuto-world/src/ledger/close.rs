@@ -59,6 +59,7 @@ impl Ledger<'_> {
             ports,
             packet_hops: self.packet_hops,
             replay: None,
+            hop_delays: Vec::new(),
             releases,
             command: None,
             machine: None,

@@ -62,6 +62,9 @@ pub struct RunDocument {
     /// The releases of a live run, tried again in virtual time; absent where it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replay>,
+    /// How long frames were at every port, by flow, from their last bit in to their last bit out; where it was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hop_delays: Vec<HopDelayRow>,
     /// Every release in order, for a replay; not part of the document.
     #[serde(skip)]
     pub releases: Vec<Release>,
@@ -168,6 +171,36 @@ pub struct HopRow {
     pub queueing_ns: Option<u64>,
     /// Propagation to the next node, nanoseconds.
     pub propagation_ns: u64,
+}
+
+/// How long frames of a flow were at one port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HopDelayRow {
+    /// Flow name.
+    pub flow: String,
+    /// Label of the directed egress, `sw1:3 > sw2`.
+    pub port: String,
+    /// Frames.
+    pub frames: u64,
+    /// The largest, exactly, nanoseconds.
+    pub observed_ns_max: u64,
+    /// Median, to the end of its bucket, nanoseconds.
+    pub observed_ns_p50: u64,
+    /// 99th percentile, to the end of its bucket, nanoseconds.
+    pub observed_ns_p99: u64,
+    /// Largest bound over the modes, nanoseconds; null if one is unbounded, or the flow is not planned there.
+    pub bound_ns: Option<u64>,
+    /// How the delays are spread, eight buckets per doubling; empty buckets are left out.
+    pub histogram: Vec<HopBucket>,
+}
+
+/// How many frames were at a port for so long: more than the bucket before, at most this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HopBucket {
+    /// Largest delay of the bucket, nanoseconds.
+    pub to_ns: u64,
+    /// Frames.
+    pub frames: u64,
 }
 
 /// One copy of a flow at a target.

@@ -25,9 +25,9 @@ mod violation_words;
 mod wanting;
 
 pub use document::{
-    CopyRow, DelayBucket, DelayPoint, EventRow, FlowRow, FramesAt, HopRow, MachineRow,
-    ModeChangeRow, PolicedRow, PortObservation, Release, Replay, RunDocument, StallRow, SwitchSwap,
-    TermRow, UnobservedRow, VerdictReason, Violation,
+    CopyRow, DelayBucket, DelayPoint, EventRow, FlowRow, FramesAt, HopBucket, HopDelayRow, HopRow,
+    MachineRow, ModeChangeRow, PolicedRow, PortObservation, Release, Replay, RunDocument, StallRow,
+    SwitchSwap, TermRow, UnobservedRow, VerdictReason, Violation,
 };
 pub use observation::{ControlStep, Observation, PROGRAM_MESSAGES};
 pub use played::Played;

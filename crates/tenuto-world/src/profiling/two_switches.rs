@@ -60,6 +60,8 @@ pub struct TwoSwitchesSeen {
     pub delay_ns_max: u64,
     /// Half of the delays were not longer, nanoseconds.
     pub delay_ns_median: u64,
+    /// Least, 1 %, 25 %, 50 %, 75 %, 99 % and largest delay, nanoseconds; none if nothing arrived.
+    pub quantiles_ns: Option<[u64; 7]>,
 }
 
 /// A host behind a token bucket that keeps to its long-term rate and sends what the bucket holds at line rate, after
@@ -90,6 +92,13 @@ impl Source {
         self.next = now + Span::from_ns(gap);
         frames
     }
+}
+
+fn quantiles(sorted: &[u64]) -> Option<[u64; 7]> {
+    let last = sorted.len().checked_sub(1)?;
+    Some(
+        [0, 1, 25, 50, 75, 99, 100].map(|percent| sorted[(sorted.len() * percent / 100).min(last)]),
+    )
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // finite, and not negative
@@ -155,6 +164,7 @@ impl TwoSwitches {
             late: delays.iter().filter(|it| **it > promised).count() as u64,
             delay_ns_max: delays.last().copied().unwrap_or(0),
             delay_ns_median: delays.get(delays.len() / 2).copied().unwrap_or(0),
+            quantiles_ns: quantiles(&delays),
         }
     }
 

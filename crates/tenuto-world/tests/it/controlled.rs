@@ -10,6 +10,7 @@ use tenuto_world::clockwork::{ControlCosts, ControlledChange, controlled_changes
 const COSTS: ControlCosts = ControlCosts {
     making: Span::from_us(1),
     carrying_out: Span::from_us(4),
+    waiting: Span::ZERO,
     line_bps: 1_000_000_000,
 };
 

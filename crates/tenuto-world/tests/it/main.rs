@@ -1,9 +1,11 @@
 //! Simulated and explored runs. One program, since every program is linked by itself.
 
 mod applications;
+mod campaigns;
 mod classic;
 mod controlled;
 mod devices;
+mod devices_in_networks;
 mod evaluation;
 mod exact_meters;
 mod exploration;
@@ -23,3 +25,4 @@ mod runs;
 mod schedules;
 mod support;
 mod verdicts;
+mod watching;

@@ -1,37 +1,78 @@
 //! `tenuto sim NET|PLAN`: virtual time, held against what was promised.
 
 use crate::args::{Run, Sim};
+use crate::campaign::{self, Drawn, Shown};
 use crate::failure::Failure;
 use crate::format::seconds;
 use crate::outcome::Outcome;
 use crate::planning::{self, Planned};
 use crate::progress::{Progress, bar};
+use crate::watching::{self, Wanted};
 use crate::{load, output, plan_json, programs, run_text};
 use std::path::Path;
 use std::time::Instant;
 use tenuto_model::Scenario;
 use tenuto_world::RunDocument;
-use tenuto_world::clockwork::{self, FrameLog, RunProgress};
+use tenuto_world::campaign::Reach;
+use tenuto_world::clockwork::{self, Devices, FrameLog, RunProgress};
 
 pub(crate) fn run(args: &Sim) -> Result<Outcome, Failure> {
     let planned = planning::of_input(&args.input, &args.planning)?;
-    if !planned.promise().can_run() {
+    let can_run = planned.promise().can_run();
+    if !can_run && !args.comparison {
         return refused(&planned, args.run.json);
     }
     if let Some(path) = &args.schedule {
         return scheduled(args, &planned, path);
     }
-    let scenario = scenario(&args.run, &args.input, &planned, false)?;
+    let drawn = drawn(args, &planned);
+    if let Some(cases) = args.campaign {
+        let (all, output) = (args.run.all, args.output.as_deref());
+        let shown = Shown { is_json: args.run.json, all, output };
+        return campaign::run(&drawn, (args.run.seed.unwrap_or(1), cases), args.jobs, shown);
+    }
+    let scenario = match args.drawn {
+        Some(seed) => drawn.scenario(seed),
+        None => scenario(&args.run, &args.input, &planned, false)?,
+    };
     if let Some(words) = programs::left_out(&scenario) {
         output::complain(&words);
     }
-    let (document, frames) = simulated(&planned, &scenario, args.frames.is_some())?;
+    let (document, frames) = simulated(args, &planned, &scenario)?;
     let written = match (&args.frames, frames) {
         (Some(path), Some(frames)) => output::write_file(path, &output::json(&frames)),
         _ => Ok(()),
     };
     let written = written.and_then(|()| kept(args, &planned, &document));
-    conclude(&document, &args.run, written)
+    let judged = conclude(&document, &args.run, written)?;
+    if !can_run {
+        output::complain(
+            "comparison only: the network is refused, and nothing of this run was promised",
+        );
+        return Ok(if judged == Outcome::BadInput { judged } else { Outcome::Undecidable });
+    }
+    match args.drawn {
+        Some(seed) => drawn.judged(seed, judged),
+        None => Ok(judged),
+    }
+}
+
+/// What cases of a campaign are drawn for.
+fn drawn<'a>(args: &Sim, planned: &'a Planned) -> Drawn<'a> {
+    let reach = if args.beyond { Reach::Beyond } else { Reach::Within };
+    Drawn { plan: &planned.plan, reach, traffic_ns: args.run.duration_ns }
+}
+
+/// What is to be written down of a run.
+fn wanted(args: &Sim) -> Wanted<'_> {
+    let control_per_s = args.control_rate.unwrap_or(0);
+    Wanted {
+        pcap: args.pcap.as_deref(),
+        links: &args.links,
+        trace: args.trace.as_deref(),
+        hops: args.hops,
+        devices: args.devices.then_some(Devices { has_timers: args.timers, control_per_s }),
+    }
 }
 
 /// Repeats a schedule: nothing is drawn.
@@ -103,9 +144,9 @@ pub(crate) fn scenario(
 }
 
 fn simulated(
+    args: &Sim,
     planned: &Planned,
     scenario: &Scenario,
-    with_frames: bool,
 ) -> Result<(RunDocument, Option<FrameLog>), Failure> {
     let name = &planned.plan.network.name;
     let started = Instant::now();
@@ -122,7 +163,11 @@ fn simulated(
         });
     };
     let plan = &planned.plan;
-    let ran = match with_frames {
+    let wanted = wanted(args);
+    if wanted.is_any() {
+        return watching::run(&wanted, plan, scenario, &mut show).map(|document| (document, None));
+    }
+    let ran = match args.frames.is_some() {
         true => clockwork::run_with_frames(plan, scenario, &mut show)
             .map(|(document, frames)| (document, Some(frames))),
         false => {

@@ -182,3 +182,25 @@ fn delay_against_flows_has_four_curves() {
     assert!(counts.iter().any(|count| **count == 2_000));
     assert!(folder.join("fig8-flows.svg").exists());
 }
+
+#[test]
+fn figures_of_the_papers_stand_beside_the_print_in_one_file() {
+    let at = folder("papers");
+    let args = ["bench", "papers", "--only", "braking", "-o", "papers.html", "--json"];
+    let document = crate::stranger::tenuto_in(&at, &args).exits(0).json();
+    let statements = sheet(&document, "Table IV: print and ours");
+    for agrees in column(statements, "agrees") {
+        assert_eq!(agrees, "yes", "{statements:#}");
+    }
+    let total: Vec<f64> = column(sheet(&document, "distances of 30 trials"), "total mean m")
+        .into_iter()
+        .map(|it| it.as_f64().expect("a number"))
+        .collect();
+    assert!(total[0] > total[1] && total[0] > total[2], "LO only stops last: {total:?}");
+    let page = std::fs::read_to_string(at.join("papers.html")).expect("written");
+    let options = roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() };
+    let page = roxmltree::Document::parse_with_options(&page, options).expect("well-formed");
+    let named = |name: &str| page.descendants().filter(|it| it.tag_name().name() == name).count();
+    assert_eq!((named("h2"), named("figure")), (1, 1));
+    tenuto(&["bench", "papers", "--only", "nothing"]).exits(2);
+}

@@ -14,6 +14,7 @@ mod programs;
 mod runs;
 mod schemas;
 mod server_graphs;
+mod simulations;
 mod source;
 mod stranger;
 mod tenants;

@@ -19,7 +19,7 @@ const BEHIND: [&str; 9] = ["max", "min", "p50", "p80", "p99", "p999", "per", "po
 type Document = (&'static str, &'static [declared::Root], &'static str);
 
 /// Every document: its name, the types that it may be of, and who writes it.
-const DOCUMENTS: [Document; 30] = [
+const DOCUMENTS: [Document; 31] = [
     (
         "tenuto-run/1",
         &[("tenuto-world/src/ledger/document.rs", "RunDocument")],
@@ -31,6 +31,11 @@ const DOCUMENTS: [Document; 30] = [
         "`sim --frames FRAMES`",
     ),
     ("tenuto-plan/2", &[("tenuto-model/src/plan.rs", "Plan")], "`plan NET -o PLAN`, `plan.json`"),
+    (
+        "tenuto-campaign/1",
+        &[("tenuto/src/campaign/document.rs", "Document")],
+        "`sim --campaign N --json`",
+    ),
     (
         "tenuto-plan-report/1",
         &[
@@ -389,6 +394,9 @@ fn real_output() -> Vec<(String, String)> {
     let mut lines = vec![
         words("sim line.yaml"),
         words("sim late.yaml"),
+        words("sim late.yaml --comparison --for 1s"),
+        words("sim line.yaml --for 1s --hops"),
+        words("sim line.yaml --campaign 2 --for 100ms"),
         words("plan line.yaml"),
         words("witness line.yaml --plays 50 -o found"),
         words("plan late.yaml"),
@@ -409,6 +417,7 @@ fn real_output() -> Vec<(String, String)> {
         words("sim line.yaml --app learning-switch --record record.jsonl"),
         words("races record.jsonl"),
         words("bench loko table2"),
+        words("bench papers --only braking"),
         words("bench admission --generated star3-1G --repeat 1"),
         words("doctor --for 20ms"),
         words("dump all --dump dump"),

@@ -13,6 +13,7 @@ mod loko;
 mod loko_admission;
 mod loko_order;
 mod mc_sdn;
+mod papers;
 mod sheet;
 mod switch;
 mod switch_use;
@@ -48,6 +49,8 @@ enum Name {
     Hosting(hosting::Hosting),
     /// Bound of a mode change (MC-SDN's Tables II and III, Fig. 6b)
     McSdn(sheet::Form),
+    /// Figures of the papers measured on virtual devices and in virtual time, in one HTML file
+    Papers(papers::Papers),
 }
 
 pub(crate) fn run(args: &Bench) -> Result<Outcome, Failure> {
@@ -61,6 +64,7 @@ pub(crate) fn run(args: &Bench) -> Result<Outcome, Failure> {
         Name::Controller(it) => controller::run(it),
         Name::Hosting(it) => hosting::run(it),
         Name::McSdn(form) => mc_sdn::run(form),
+        Name::Papers(it) => papers::run(it),
     }
 }
 
@@ -74,6 +78,7 @@ impl Bench {
             Name::Switch(it) => it.form.json,
             Name::Controller(it) => it.form.json,
             Name::Hosting(it) => it.form.json,
+            Name::Papers(it) => it.form.json,
             Name::AttendreDelay(form) | Name::McSdn(form) => form.json,
         }
     }

@@ -50,6 +50,21 @@ impl Sheet {
         self.notes.push(text.into());
     }
 
+    /// Names of the columns.
+    pub(crate) fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// Every row as people read it.
+    pub(crate) fn rows_shown(&self) -> impl Iterator<Item = Vec<String>> + '_ {
+        self.rows.iter().map(|row| row.iter().map(shown).collect())
+    }
+
+    /// What is said below.
+    pub(crate) fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     fn text(&self) -> String {
         let heads: Vec<String> = self.columns.iter().map(|column| format!(">{column}")).collect();
         let mut heads: Vec<&str> = heads.iter().map(String::as_str).collect();

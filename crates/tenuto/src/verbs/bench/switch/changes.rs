@@ -27,6 +27,7 @@ const CONTROLLED: u32 = 100;
 const COSTS: ControlCosts = ControlCosts {
     making: Span::from_us(1),
     carrying_out: Span::from_ns(3_800),
+    waiting: Span::ZERO,
     line_bps: 1_000_000_000,
 };
 /// What a median of ours is to be below a controller's.
