@@ -91,6 +91,42 @@ fn analytic_delays_of_the_other_papers() {
 }
 
 /// The sheet with these words in its title.
+/// Agents that fall behind are overtaken; with Attendre each flow asks once all the same.
+#[test]
+fn connections_are_set_up_with_one_question_a_flow_under_attendre() {
+    let picture = folder("tcp-setup").join("cdf.svg");
+    let picture = picture.to_str().expect("a path");
+    let said = tenuto(&[
+        "bench",
+        "tcp-setup",
+        "--connections",
+        "60",
+        "--hops",
+        "2,3",
+        "--intervals",
+        "4ms,32ms",
+        "--picture",
+        picture,
+        "--json",
+    ]);
+    let document = said.exits(0).json();
+    for hops in ["over 2 switches", "over 3 switches"] {
+        let sheet = sheet(&document, hops);
+        let (protocols, asked) = (column(sheet, "protocol"), column(sheet, "packet-ins"));
+        let of = |name: &str| -> Vec<f64> {
+            let rows = protocols.iter().zip(&asked).filter(|(it, _)| **it == name);
+            rows.map(|(_, count)| count.as_f64().expect("a number")).collect()
+        };
+        assert_eq!(of("OpenFlow-Attendre"), [2.0, 2.0], "{hops}");
+        assert!(of("OpenFlow").iter().any(|count| *count > 2.0), "{hops}: nothing was overtaken");
+        assert!(column(sheet, "lost").iter().all(|lost| **lost == 0));
+    }
+    assert!(
+        std::fs::read_to_string(picture).expect("drawn").contains("OpenFlow-Attendre, 3 switches")
+    );
+    tenuto(&["bench", "tcp-setup", "--intervals", "0ms"]).exits(2);
+}
+
 fn sheet<'a>(document: &'a serde_json::Value, words: &str) -> &'a serde_json::Value {
     let sheets = document["sheets"].as_array().expect("a list");
     let of =
