@@ -17,7 +17,9 @@ fn a_measured_profile_covers_its_device_and_no_slower_one() {
         let out = ["profile", "--virtual", device, "--samples", "5", "--check", "mine.yaml"];
         tenuto_in(&at, &out)
     };
-    held("banana-pi-r1").exits(0).says(&["measured: covers the device in all of"]);
+    // With so few samples not every use is looked at: nothing is above, and that is not yet "covers".
+    let said = held("banana-pi-r1").exits(3);
+    said.says(&["measured: nothing says that it does not cover the device", " 0 exceeded"]);
     held("zodiac-fx").exits(1).says(&["measured: does not cover the device", "beyond the profile"]);
 }
 

@@ -227,9 +227,10 @@ fn an_application_of_a_network_is_explored_and_its_counterexample_replayed() {
         |more: &[&str]| tenuto_in(&folder, &[&["explore", "line.yaml", "--app"], more].concat());
     explore(&["learning-switch"]).exits(0).says(&["HOLDS in every state", "no-black-holes"]);
     explore(&["learning-switch", "--states", "5"]).exits(3).says(&["BOUNDED"]);
-    // Without ways every packet is dropped.
+    // With a way to somebody else every packet is dropped.
     let files = ["-o", "trace.json", "--chart", "chart.svg"];
-    let lost = ["route-flow", "--property", "no-black-holes"];
+    let elsewhere = "way=02:00:00:00:00:63@1:1";
+    let lost = ["route-flow", "--app-set", elsewhere, "--property", "no-black-holes"];
     explore(&[&lost[..], &files].concat()).exits(1).says(&["VIOLATED", "has not arrived"]);
     let chart = std::fs::read_to_string(folder.join("chart.svg")).expect("a chart");
     assert!(chart.starts_with("<svg") && chart.contains("controller"), "{chart}");
@@ -295,7 +296,9 @@ fn an_application_runs_in_virtual_time_and_counts_what_flows_cost() {
     assert_eq!(document["flows"].as_array().map(Vec::len), Some(10));
     let again = sim(&["learning-switch", "--json", "--seed", "4"]).exits(0).json();
     assert_eq!(document, again);
-    sim(&["route-flow"]).exits(1).says(&["LOST: 0 of 10 flows set up"]);
+    sim(&["route-flow"]).exits(0).says(&["DELIVERED: 10 of 10 flows set up"]);
+    let elsewhere = ["route-flow", "--app-set", "way=02:00:00:00:00:63@1:1"];
+    sim(&elsewhere).exits(1).says(&["LOST: 0 of 10 flows set up"]);
     sim(&["learning-switch", "--for", "3s"]).exits(2);
 }
 

@@ -86,7 +86,6 @@ fn every_problem_of_a_file_is_told_at_its_line() {
         "tenants.yaml:4",
         "`/no/such/program`",
         "is not a whole number",
-        "`microvm` is not built yet",
         "did you mean memory?",
     ]);
 }
@@ -100,8 +99,8 @@ fn slices_are_checked_with_their_tenants() {
         blue: {datapath_id: 0x101, ports: [eth1]}\n  red: {datapath_id: 0x102, ports: [eth2]}\n";
     let check = || tenuto_in(&folder, &["tenants", "check", "tenants.yaml"]);
     write(&folder, "slices.yaml", slices);
-    // By default 1000 messages and 500 packet-ins a second, a tenth at once: 300 in 100 ms.
-    let words = ["take up to 12000 us in 100000 us", "blue 6000 us, red 6000 us"];
+    // By default 1000 messages and 500 packet-ins a second, a tenth at once: 300 in 100 ms, 6000 us; and what their bytes take.
+    let words = ["take up to 17795 us in 100000 us", "blue 8898 us, red 8898 us"];
     write(&folder, "slices.yaml", &slices.replace("time: 20 ms", "time: 11 ms"));
     check().exits(2).complains_of(&words);
     write(&folder, "slices.yaml", &slices.replace("blue:", "green:"));

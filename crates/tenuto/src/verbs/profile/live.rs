@@ -10,7 +10,13 @@ use tenuto_runtime::standalone::{Endpoint, ListenAt};
 #[derive(Debug, Flags)]
 pub(crate) struct Bench {
     /// Interfaces wired to ports of the switch: frames go into the first and come out of the second
-    #[arg(long, value_name = "IF1,IF2[,IF3]", requires = "live", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "IF1,IF2[,IF3]",
+        requires = "live",
+        conflicts_with = "device",
+        value_delimiter = ','
+    )]
     ports: Vec<String>,
     /// Where the switch calls its controller: [HOST:]PORT
     #[arg(long, value_name = "[HOST:]PORT", requires = "live", conflicts_with = "connect")]
