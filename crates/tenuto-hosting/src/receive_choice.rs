@@ -87,7 +87,7 @@ impl ReceiveChoice {
 }
 
 /// Rows of a path, load by load, each with that of `inline`.
-fn of_path<'a>(series: &'a Series, path: ReceivePath) -> Vec<(&'a str, &'a Row, &'a Row)> {
+fn of_path(series: &Series, path: ReceivePath) -> Vec<(&str, &Row, &Row)> {
     let blocks = series.blocks.iter().filter_map(|rows| {
         let plain = rows.first()?;
         let load = plain.setting.split(',').next()?;
@@ -126,7 +126,7 @@ fn choose(all: &[Series]) -> ReceiveChoice {
             own.median(|it| it.receive_cpu_ns as f64 / it.messages.max(1) as f64)
         });
         let frame = frame.fold(0.0, f64::max).ceil();
-        choice.times.push(PathTime { path: name.to_owned(), message_ns: frame as u64 });
+        choice.times.push(PathTime { path: name.to_owned(), message_ns: whole_ns(frame) });
         if least.is_finite() && least >= best {
             best = least;
             choice.path = name.to_owned();
@@ -169,6 +169,12 @@ fn floods(series: &Series) -> Option<String> {
         words("cpumap", cpumap),
         words("with a rate", policed)
     ))
+}
+
+/// Whole nanoseconds of a time that was measured.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a time of seconds at most, not below 0
+const fn whole_ns(time_ns: f64) -> u64 {
+    time_ns.max(0.0) as u64
 }
 
 #[cfg(test)]

@@ -260,7 +260,7 @@ impl<'a> Clockwork<'a> {
             Event::Processed { node, incarnation } => self.processed(node, incarnation),
             Event::Due { node } => self.due(node),
             Event::ToSwitch { node, incarnation, bytes } => {
-                self.to_switch(node, incarnation, bytes);
+                self.hand_to_switch(node, incarnation, bytes);
             }
             Event::Probe { node } => self.probe(node),
             Event::OwnWork { node } => self.own_work(node),

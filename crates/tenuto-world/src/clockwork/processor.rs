@@ -291,7 +291,7 @@ impl Clockwork<'_> {
         let bytes = Message::new(0, Body::EchoRequest(Vec::new())).to_bytes();
         let incarnation = self.nodes[node].incarnation;
         if self.controller.is_some() {
-            self.to_switch(node, incarnation, bytes);
+            self.hand_to_switch(node, incarnation, bytes);
         }
         self.queue.push(self.now + every, Event::Probe { node });
     }
@@ -307,7 +307,7 @@ impl Clockwork<'_> {
     }
 
     /// Bytes of the controller are at a switch: at its processor, if that is what carries them out.
-    pub(super) fn to_switch(&mut self, node: usize, incarnation: u64, bytes: Vec<u8>) {
+    pub(super) fn hand_to_switch(&mut self, node: usize, incarnation: u64, bytes: Vec<u8>) {
         let state = &self.nodes[node];
         let has_firmware = state.processor.as_ref().is_some_and(|it| it.firmware.is_some());
         if !has_firmware {

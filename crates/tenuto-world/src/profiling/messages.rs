@@ -48,6 +48,9 @@ impl MessageSample {
     }
 }
 
+/// Costs if any were found, their samples, and the kinds of messages that have none.
+pub(super) type MessagesFound = (Option<MessageCosts>, Vec<MessageSample>, Vec<&'static str>);
+
 /// Measures every kind of message over tables of several sizes, and gives the costs that cover them: none if some kind has
 /// no sample that says anything (Eq. 3), and which kinds have none.
 ///
@@ -57,7 +60,7 @@ pub fn messages<R: Rig>(
     session: &mut Session<'_, R>,
     entries_max: u32,
     samples: usize,
-) -> Result<(Option<MessageCosts>, Vec<MessageSample>, Vec<&'static str>), ProfileError> {
+) -> Result<MessagesFound, ProfileError> {
     session.clear()?;
     let mut found = vec![
         with_reply(session, "echo", 0, &Body::EchoRequest(Vec::new()), samples)?,

@@ -1,7 +1,7 @@
 //! What happens before what.
 
 use super::event::{EventKind, Run};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bits that reachability may take: half a gigabyte.
 const BITS_MAX: usize = 1 << 32;
@@ -58,7 +58,7 @@ impl Order {
         ends: impl Fn(&super::event::Event) -> (Option<u64>, &Vec<u64>),
     ) -> Result<(), String> {
         let mut edges = 0;
-        let mut senders: HashMap<u64, Vec<usize>> = HashMap::new();
+        let mut senders: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
         for (place, event) in run.events.iter().enumerate() {
             for number in ends(event).1 {
                 senders.entry(*number).or_default().push(place);
@@ -130,7 +130,7 @@ fn closure(place: usize, edges: &[BTreeSet<usize>]) -> Vec<bool> {
 /// Which of some events are before each other, directly or not.
 pub(super) struct Reach {
     /// Column of each event that matters.
-    columns: HashMap<usize, usize>,
+    columns: BTreeMap<usize, usize>,
     words: usize,
     /// By column: columns that are reached.
     rows: Vec<u64>,
@@ -145,7 +145,7 @@ impl Reach {
             return Err(format!("{} events that touch tables are too many", wanted.len()));
         }
         order.check_walks(wanted.len())?;
-        let columns: HashMap<usize, usize> =
+        let columns: BTreeMap<usize, usize> =
             wanted.iter().enumerate().map(|(column, place)| (*place, column)).collect();
         let mut rows = vec![0; words * wanted.len()];
         for (row, place) in wanted.iter().enumerate() {

@@ -7,7 +7,7 @@ use super::classic_messages::{field, packet};
 use super::event::{Access, Command, Event, EventKind, FlowEntry, Run, Write};
 use super::matching::Matching;
 use serde::{Deserialize, Serialize};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 use tenuto_openflow::{
     Action, AttendreMessage, Body, Experimenter, FlowMod, FlowModCommand, Instruction, Message,
@@ -104,11 +104,11 @@ struct Reading {
     /// Of each message: the event in which the controller heard it.
     heard_at: Vec<Option<usize>>,
     /// What each packet that was asked about is told last: the number under which it goes on.
-    released: HashMap<Vec<u8>, (u64, u64)>,
+    released: BTreeMap<Vec<u8>, (u64, u64)>,
     /// Barriers that each switch has not confirmed yet; they are confirmed in order.
-    barriers: HashMap<u64, VecDeque<usize>>,
+    barriers: BTreeMap<u64, VecDeque<usize>>,
     /// Switch and packet of each packet-in, by its place.
-    asked: HashMap<u64, (u64, Vec<u8>)>,
+    asked: BTreeMap<u64, (u64, Vec<u8>)>,
     next: u64,
 }
 

@@ -15,7 +15,7 @@ use tenuto_openflow::{
 /// Hosts of a switch, each at a port of its own.
 pub(super) const HOSTS: u32 = 64;
 /// Buffers of a switch: questions under way at once.
-const BUFFERS: usize = 4_096;
+const BUFFERS: u32 = 4_096;
 const BUFFERS_LOG2: u32 = 12;
 /// Bytes taken from a connection at once.
 const INPUT_BYTES: usize = 64 * 1024;
@@ -61,8 +61,8 @@ impl EmulatedSwitch {
             read: vec![0; INPUT_BYTES],
             output: Vec::new(),
             question: Question::new(),
-            buffers: vec![Buffer::default(); BUFFERS],
-            free: (0..BUFFERS as u32).rev().collect(),
+            buffers: vec![Buffer::default(); BUFFERS as usize],
+            free: (0..BUFFERS).rev().collect(),
             asked: 0,
             has_features_asked: false,
         };
@@ -72,7 +72,7 @@ impl EmulatedSwitch {
 
     /// Questions under way.
     pub(super) fn outstanding(&self) -> usize {
-        BUFFERS - self.free.len()
+        BUFFERS as usize - self.free.len()
     }
 
     /// Has the controller learn of a host: a packet of it to all. Whether there was a buffer.
@@ -106,7 +106,7 @@ impl EmulatedSwitch {
     /// Forgets all questions; how many there were. Answers that still come are of no question.
     pub(super) fn give_up(&mut self) -> u64 {
         let lost = self.outstanding() as u64;
-        self.free = (0..BUFFERS as u32).rev().collect();
+        self.free = (0..BUFFERS).rev().collect();
         self.buffers.iter_mut().for_each(|it| it.is_used = false);
         lost
     }
@@ -160,7 +160,7 @@ impl EmulatedSwitch {
 
     /// The instant at which the question of a buffer was due; that buffer is free again.
     fn take(&mut self, id: u32) -> Option<u64> {
-        let place = id & (BUFFERS as u32 - 1);
+        let place = id & (BUFFERS - 1);
         let buffer = self.buffers.get_mut(place as usize)?;
         if !buffer.is_used || buffer.times != id >> BUFFERS_LOG2 {
             return None;
@@ -207,7 +207,7 @@ impl EmulatedSwitch {
     fn features(&self) -> Features {
         Features {
             datapath_id: u64::from(self.number) + 1,
-            n_buffers: BUFFERS as u32,
+            n_buffers: BUFFERS,
             n_tables: 1,
             auxiliary_id: 0,
             capabilities: capability::FLOW_STATS,

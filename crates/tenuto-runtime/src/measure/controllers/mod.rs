@@ -140,7 +140,9 @@ fn load(order: &ControllerOrder, kind: LoadOrder, answered: f64) -> Load {
         LoadOrder::Latency => LoadKind::Closed { outstanding: 1 },
         LoadOrder::Windowed => LoadKind::Closed { outstanding: order.window },
         LoadOrder::OpenLoop { per_s } => {
-            LoadKind::Open { per_s: per_s.unwrap_or((answered / 2.0) as u64).max(1) }
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a rate of messages
+            let half = (answered.max(0.0) / 2.0) as u64;
+            LoadKind::Open { per_s: per_s.unwrap_or(half).max(1) }
         }
     };
     Load { kind, switches: order.switches, lasts: order.lasts }

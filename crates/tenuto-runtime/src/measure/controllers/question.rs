@@ -12,7 +12,7 @@ const PORT_AT: usize = 32;
 const DESTINATION_AT: usize = 42;
 const SOURCE_AT: usize = 48;
 /// Bytes of the frames, without FCS: the least of Ethernet.
-const FRAME_BYTES: usize = 60;
+const FRAME_BYTES: u16 = 60;
 
 /// Where a packet-out and a flow-mod name the buffer (sections 7.3.7 and 7.3.4.1).
 const PACKET_OUT_BUFFER_AT: usize = 8;
@@ -34,12 +34,12 @@ pub(super) struct Question {
 
 impl Question {
     pub(super) fn new() -> Self {
-        let mut data = vec![0; FRAME_BYTES];
+        let mut data = vec![0; usize::from(FRAME_BYTES)];
         // IPv4 with UDP inside; no application here looks further than that.
         data[12..24].copy_from_slice(&[8, 0, 0x45, 0, 0, 46, 0, 0, 0, 0, 64, 17]);
         let packet_in = PacketIn {
             buffer_id: 0,
-            total_len: FRAME_BYTES as u16,
+            total_len: FRAME_BYTES,
             reason: PacketInReason::NoMatch,
             table_id: 0,
             cookie: 0,

@@ -37,6 +37,7 @@ impl Axis {
         let times = || panels.iter().flat_map(|it| &it.curves).flat_map(|it| &it.sorted_ms);
         let least = times().copied().fold(f64::INFINITY, f64::min).clamp(1e-3, 1e6);
         let most = times().copied().fold(0.0, f64::max).clamp(least, 1e9);
+        #[allow(clippy::cast_possible_truncation)] // from 1e-3 to 1e9
         let (first, last) = (least.log10().floor() as i32, most.log10().ceil() as i32);
         Self { first, last: last.max(first + 1) }
     }

@@ -131,15 +131,15 @@ impl SliceProxy {
         match status.reason {
             PortReason::Delete => self.ports.retain(|port| port.port_no != number),
             _ => match self.ports.iter_mut().find(|port| port.port_no == number) {
-                Some(port) => *port = status.port.clone(),
-                None => self.ports.push(status.port.clone()),
+                Some(port) => *port = status.port,
+                None => self.ports.push(status.port),
             },
         }
         let stands = |it: &Shadow| it.is_connected && it.traffic.has_port(number);
         let there: Vec<usize> =
             (0..self.slices.len()).filter(|at| stands(&self.slices[*at])).collect();
         for slice in there {
-            self.tell(slice, 0, Body::PortStatus(status.clone()), out);
+            self.tell(slice, 0, Body::PortStatus(*status), out);
         }
     }
 }

@@ -195,10 +195,10 @@ const MODELLED: Sweep = Sweep {
         case.control_modelled_per_s = MODELLED_PER_S;
     },
     printed: |points| {
-        let below = points.iter().filter(|it| it.at < MODELLED_PER_S);
+        let mut below = points.iter().filter(|it| it.at < MODELLED_PER_S);
         vec![Printed::claim(
             "no losses below the modelled 750 messages per second",
-            below.fold(true, |so_far, it| so_far && it.seen.lost == 0),
+            below.all(|it| it.seen.lost == 0),
         )]
     },
 };
