@@ -96,7 +96,7 @@ pub(crate) fn a_kernel_that_panics_is_told_and_touches_nobody_else() {
     with_machines("machines::a_kernel_that_panics_is_told_and_touches_nobody_else", |machine| {
         let folder = std::env::temp_dir().join("tenuto-large-files");
         fs::create_dir_all(&folder).expect("a folder");
-        let noise: Vec<u8> = (0..90_000_000_u32).map(|n| (n ^ n >> 7) as u8).collect();
+        let noise: Vec<u8> = (0..90_000_000_u32).map(|n| (n ^ n >> 7).to_le_bytes()[0]).collect();
         fs::write(folder.join("large"), noise).expect("room");
         let more = format!(", memory: 115 MB, files: [{}]{machine}", folder.display());
         let blue = script("blue", "echo never", &more);
