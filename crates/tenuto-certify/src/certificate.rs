@@ -14,6 +14,8 @@ use crate::rows::context::Context;
 use crate::rows::states::{check_analyses, scale};
 use crate::rows::{analysis, processor};
 use crate::streams::attributed::Attributed;
+use crate::streams::levels::is_watched;
+use crate::streams::stream::Stream;
 use crate::streams::{envelopes, routes};
 use crate::{link_loss, text};
 use serde::Serialize;
@@ -181,6 +183,24 @@ fn check_consistency(context: &Context<'_>, findings: &mut Findings) {
     }
     if !plan.refusals.is_empty() {
         findings.add(rule::FEASIBLE, "refusals", "feasible", format!("{}", plan.refusals.len()));
+    }
+    check_analysed(context, findings);
+}
+
+/// What no analysis covers: redundant networks whose modes differ, and monitors behind a way around a lost link.
+fn check_analysed(context: &Context<'_>, findings: &mut Findings) {
+    let (plan, net) = (context.plan, context.net);
+    if net.has_modes() && plan.network.networks.len() > 1 {
+        let found = "redundant networks may be in different modes, which is not analysed";
+        findings.add(rule::FEASIBLE, "modes", "feasible", found);
+    }
+    let elsewhere = |stream: &&Stream| {
+        !net.flows[stream.flow].raw.monitor_at.is_empty() && is_watched(net, stream.flow)
+    };
+    let lossy = context.streams.iter().filter(|_| plan.network.tolerates.links_lost > 0);
+    for stream in lossy.filter(elsewhere) {
+        let found = "monitors behind a way around a lost link are not analysed";
+        findings.add(rule::FEASIBLE, &net.flows[stream.flow].raw.name, "feasible", found);
     }
 }
 

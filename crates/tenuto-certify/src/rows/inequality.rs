@@ -182,6 +182,9 @@ pub(crate) fn backlog(
             largest = largest.max(context.scale.bits(SIGNAL_BITS, 1, 1));
         }
         bound += largest;
+        // A frame is handed over at a whole tick, and is in the buffer until then.
+        let info = &context.net.ports[port];
+        bound += context.scale.bps(info.rate_bps, 1, 1) * info.tick_ps;
         // What is below every flow may be on the line when the busy period begins.
         if matches!(context.net.raw.other_traffic, OtherTraffic::Carry { .. }) {
             bound += context.blocking(port, load, lowest);

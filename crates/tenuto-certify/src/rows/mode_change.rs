@@ -242,7 +242,8 @@ pub(crate) fn check(
     for (raise, terms) in terms {
         let Mode::Raise { from, to } = *raise else { continue };
         let has_bound = terms.arrange_ps < UNBOUNDED_PS && terms.queues_ps.is_some();
-        let returns = has_bound && window.is_some() && plan.quiet_ns.is_some();
+        let has_answers = answers_in_time(*terms);
+        let returns = has_bound && has_answers && window.is_some() && plan.quiet_ns.is_some();
         let changes = [(*raise, has_bound), (Mode::Return { from: to, to: from }, returns)];
         for (change, has_bound) in changes {
             if (has_bound || plan.feasible) && !seen.contains(&change) {
@@ -251,6 +252,11 @@ pub(crate) fn check(
             }
         }
     }
+}
+
+/// Whether answers to a question of the leader are there before it asks again: the next question voids them.
+const fn answers_in_time(terms: Terms) -> bool {
+    terms.arrange_ps <= POLL_PS / 2
 }
 
 /// A drain may be later than needed, or never; not sooner.
@@ -317,6 +323,7 @@ fn check_return(
     findings: &mut Findings,
 ) {
     let quiet = context.plan.quiet_ns.map(|ns| u128::from(ns) * 1_000);
+    let quiet = quiet.filter(|_| answers_in_time(terms));
     let rest = terms
         .queues_ps
         .map(|queues| terms.arrange_ps * RETURN_PHASES + terms.update_ps + queues + POLL_PS);

@@ -341,7 +341,9 @@ impl Ports<'_> {
         let has_signals = self.topology.servers[server].is_trunk && !self.signals.is_zero();
         let signal = if has_signals { SIGNAL_WIRE_UBIT } else { 0 };
         let frames = self.largest_frame(server, mode_input, None).max(signal) + in_the_way;
-        u64::try_from(div_up(most + frames, 1_000_000)).ok()
+        // A frame is handed over at the whole nanosecond behind its end, and is in the buffer until then.
+        let tick = Bucket::line(0, rate).grown(Picos(self.topology.servers[server].tick_ps));
+        u64::try_from(div_up(most + frames + tick.burst_ubit, 1_000_000)).ok()
     }
 
     /// The long-run rate of classes up to `class`, signals included; ending flows are not.

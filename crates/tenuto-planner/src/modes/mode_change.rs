@@ -168,6 +168,11 @@ pub(crate) fn quiet_least_ns(analysis: &Analysis<'_>) -> Option<u64> {
     u64::try_from(div_up((longest + arrange).max(DWELL_PS).max(drained), 1_000)).ok()
 }
 
+/// Whether the answers to a question of the leader are there before it asks again, which would void them.
+pub(crate) fn answers_in_time(arrange_ps: i128) -> bool {
+    2 * arrange_ps <= POLL_PS
+}
+
 /// Every raise and every return that has a bound.
 pub(crate) fn bounds(analysis: &Analysis<'_>, quiet_ns: Option<u64>) -> Vec<ModeChangeBound> {
     let mut bounds = Vec::new();
@@ -181,6 +186,9 @@ pub(crate) fn bounds(analysis: &Analysis<'_>, quiet_ns: Option<u64>) -> Vec<Mode
     for (transition, terms, _) in &analysis.raises {
         let (Some(terms), Some(quiet)) = (*terms, quiet_ns) else { continue };
         let Transition::Raise { from, to } = *transition else { continue };
+        if !answers_in_time(terms.arrange) {
+            continue;
+        }
         let back = [
             ("quiet", i128::from(quiet) * 1_000),
             ("D_arrange", RETURN_SPREADS * terms.arrange),

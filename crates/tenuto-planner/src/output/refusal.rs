@@ -364,8 +364,37 @@ fn unsupported(analysis: &Analysis<'_>) -> Vec<Refusal> {
     if network.modes.len() > 1 {
         refusals.extend(modes(analysis));
         refusals.extend(unwatched(analysis));
+        refusals.extend(watched_elsewhere(network));
     }
     refusals
+}
+
+/// Returns whose leader would ask again before the answers can be there.
+fn slow_answers(analysis: &Analysis<'_>) -> Option<Refusal> {
+    let arrange = analysis.arrange.filter(|arrange| !mode_change::answers_in_time(*arrange))?;
+    Some(Refusal {
+        because: format!(
+            "a signal takes up to {} to every switch, so that answers to the leader of a return take longer than \
+             the 50 ms after which it asks again: no return has a bound; faster lines, smaller frames or fewer \
+             switches would help",
+            milliseconds(u64::try_from(div_up(arrange, 1_000)).unwrap_or(u64::MAX))
+        ),
+        ..at(analysis.ports.topology.network.name.clone(), "modes")
+    })
+}
+
+/// Flows that are watched elsewhere than where they enter, although links may be lost: what delays they have behind a way around, and
+/// whether that way meets the switches that watch, is not analysed.
+fn watched_elsewhere(network: &Network) -> impl Iterator<Item = Refusal> + '_ {
+    let watched = network.flows.iter().filter(|it| it.is_watched() && !it.monitor_at.is_empty());
+    watched.filter(|_| network.tolerates.links_lost > 0).map(|flow| Refusal {
+        flows: vec![flow.name.clone()],
+        because: "after a lost link the flow may come to the switches of `monitor_at` later than their monitors \
+                  expect, or not at all, which is not analysed; leave `monitor_at` out, so that its first switch \
+                  watches, or `links_lost: 0`"
+            .into(),
+        ..at(flow.name.clone(), "monitor")
+    })
 }
 
 /// Flows whose contracts differ, on ways that meet none of the switches that are to watch them:
@@ -447,6 +476,19 @@ fn modes(analysis: &Analysis<'_>) -> Vec<Refusal> {
         });
     }
     refusals.extend(unsettled(analysis));
+    refusals.extend(slow_answers(analysis));
+    if network.networks.len() > 1 {
+        refusals.push(Refusal {
+            because: format!(
+                "networks {} change their modes by themselves, so that one may be in {} while another is in {}: \
+                 that is not analysed; one network, or one mode, would help",
+                network.networks.join(" and "),
+                network.modes[0],
+                network.modes[1],
+            ),
+            ..at(network.name.clone(), "modes")
+        });
+    }
     if analysis.arrange.is_none() && !analysis.is_given_up {
         refusals.push(Refusal {
             because: "mode signals do not reach every switch over trunks".into(),

@@ -253,11 +253,12 @@ impl Analysis<'_> {
         }
     }
 
-    /// Where no quiet window is long enough a plan says nothing of returns, and has no place for the
-    /// rounds that their bounds rest on.
+    /// Where no quiet window is long enough, or answers to the leader come too late, a plan says nothing of returns, and
+    /// has no place for the rounds that their bounds rest on.
     fn forget_returns_without_a_window(&mut self) {
         let is_stated = self.ports.topology.network.mode_return.quiet_ns.is_some();
-        if is_stated || mode_change::quiet_least_ns(self).is_some() {
+        let has_window = is_stated || mode_change::quiet_least_ns(self).is_some();
+        if has_window && self.arrange.is_none_or(mode_change::answers_in_time) {
             return;
         }
         for row in &mut self.rows {

@@ -1,6 +1,6 @@
 use super::builder::{MS, contract, flow, line, link, quick, vehicle};
 use crate::{Options, plan};
-use tenuto_model::{Size, Transition};
+use tenuto_model::{Plan, Size, Transition};
 
 #[test]
 fn the_refused_car_is_told_what_would_fit() {
@@ -160,4 +160,56 @@ fn a_way_that_nobody_watches_is_refused_by_name() {
     assert!(refusal.because.contains("crosses sw1, sw3 only"), "{}", refusal.because);
     it.flows[1].monitor_at = vec!["sw3".into()];
     assert!(plan(&it, &quick()).refusals.iter().all(|it| it.resource != "monitor"));
+}
+
+/// One network may be in another mode than the other, and rows speak of one mode.
+#[test]
+fn redundant_networks_with_modes_are_refused_by_name() {
+    let mut it = vehicle(200, 2, 1);
+    it.networks = vec!["A".into(), "B".into()];
+    it.switches.iter_mut().for_each(|switch| switch.network = Some("A".into()));
+    it.flows.iter_mut().for_each(|flow| flow.copies = vec!["A".into()]);
+    let refused = plan(&it, &quick());
+    let because = refused.refusals.iter().map(|it| it.because.as_str()).collect::<Vec<_>>();
+    assert!(
+        because.iter().any(|it| it.contains("A and B change their modes by themselves")),
+        "{because:?}"
+    );
+}
+
+/// The leader of a return asks again after 50 ms, which voids the answers that are on their way.
+#[test]
+fn a_return_whose_answers_come_late_is_refused() {
+    let with_latency = |ms: u64| {
+        let mut it = vehicle(20, 2, 1);
+        it.mode_return.quiet_ns = Some(10_000 * MS);
+        for profile in it.profiles.values_mut() {
+            (profile.latency_ns_min, profile.latency_ns_max) = (ms * MS, ms * MS);
+        }
+        plan(&it, &quick())
+    };
+    let (near, far) = (with_latency(7), with_latency(9));
+    assert!(
+        near.refusals.iter().all(|it| !it.because.contains("asks again")),
+        "{:?}",
+        near.refusals
+    );
+    assert!(far.refusals.iter().any(|it| it.because.contains("asks again")), "{:?}", far.refusals);
+    let has_return =
+        |it: &Plan| it.mode_changes.iter().any(|it| matches!(it.change, Transition::Return { .. }));
+    assert!(has_return(&near) && !has_return(&far));
+}
+
+/// What a monitor behind a way around a lost link has to bear with is not analysed.
+#[test]
+fn monitors_elsewhere_are_refused_where_links_may_be_lost() {
+    let mut it = vehicle(200, 2, 1);
+    link(&mut it, "sw1", "sw3");
+    it.tolerates.links_lost = 1;
+    let is_refused = |it: &tenuto_model::Network| {
+        plan(it, &quick()).refusals.iter().any(|it| it.resource == "monitor")
+    };
+    assert!(!is_refused(&it));
+    it.flows[1].monitor_at = vec!["sw3".into()];
+    assert!(is_refused(&it));
 }

@@ -226,7 +226,7 @@ fn a_plan_that_leaves_out_what_waits_before_the_meter_is_rejected() {
     let steady = || star("receive_buffer: {frames: 10, per: port}", "100 Mbit/s");
     let with_modes = || modal(TURNS_ALONE, "tolerates: {babbling_hosts: 1}\n");
     for (name, network, few, many) in
-        [("steady", steady(), 10, 300), ("modes", with_modes(), 1_000, 4_000)]
+        [("steady", steady(), 10, 300), ("modes", with_modes(), 600, 2_400)]
     {
         // The smaller buffer's bursts behind the larger buffer.
         let mut bad = certified(&of(few, network.clone()));
