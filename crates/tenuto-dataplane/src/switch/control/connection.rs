@@ -8,7 +8,7 @@ use tenuto_openflow::{AsyncConfig, ControllerRole, Framer};
 pub struct ConnectionId(pub u16);
 
 impl ConnectionId {
-    /// The first connection, whose bytes are [`Effects::control`].
+    /// The first connection, whose bytes are [`Effects::control`](crate::Effects::control).
     pub const FIRST: Self = Self(0);
 }
 
