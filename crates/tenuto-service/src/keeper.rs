@@ -166,12 +166,17 @@ impl Keeper {
         let view = inner.view();
         if self.undoing {
             // Decided on until the refusal was written down: built on what is gone, and gone with it.
-            if view.network != self.base.network {
+            if inner.undone_because(self.told.decision).is_none() {
                 return false;
             }
             self.undoing = false;
-            (self.base, self.told) = (Arc::clone(&view), view);
-            self.tell_installed(&inner);
+            if view.plan.plan_hash == self.base.plan.plan_hash {
+                (self.base, self.told) = (Arc::clone(&view), view);
+                self.tell_installed(&inner);
+            } else {
+                // Decided on since then: to be changed to from what switches went back to.
+                self.told = Arc::clone(&self.base);
+            }
             return true;
         }
         if view.decision == self.told.decision {

@@ -356,7 +356,9 @@ impl Ports<'_> {
             let share = self.share(mode_input, v);
             let enforced = share.forwarded.and_then(|f| f.enforced);
             let behind = enforced.filter(|_| self.port_graph.visits[v].depth > 0);
-            behind.unwrap_or(share.source).rate_ubps
+            // What has no bound in the queue of its host comes at no higher rate in the long run.
+            let bounded = behind.filter(|bucket| bucket.rate_ubps < i128::MAX);
+            bounded.unwrap_or(share.source).rate_ubps
         };
         let signals =
             if self.topology.servers[server].is_trunk { self.signals.rate_ubps } else { 0 };

@@ -95,6 +95,10 @@ fn campaign(seed: u64, told: &mut Told) {
     for _ in 0..STEPS {
         let step = drawn(&world, &mut draws);
         world.step(&step);
+        // From rest on a change alone may be half there.
+        if draws.below(40) == 0 {
+            world.settle();
+        }
     }
     world.settle();
     told.looks += world.looks;
@@ -119,8 +123,8 @@ fn campaigns(first: u64, count: u64, limit: Duration) -> Told {
 
 #[test]
 fn crashes_anywhere_lose_nothing_that_was_promised() {
-    let told = campaigns(1, 60, Duration::from_secs(15));
-    assert!(told.looks > 100 && told.decisions > 20 && told.undone > 0, "{told:?}");
+    let told = campaigns(1, 400, Duration::from_secs(30));
+    assert!(told.looks > 1_000 && told.decisions > 500 && told.undone > 0, "{told:?}");
 }
 
 /// `TENUTO_CAMPAIGNS` and `TENUTO_SEED` say how many, and from which on.
@@ -192,7 +196,7 @@ fn with_fault_at(point: usize, fault: &Step) -> bool {
 
 #[test]
 fn a_crash_at_every_point_of_every_change_loses_nothing() {
-    points(Duration::from_secs(20), 37);
+    points(Duration::from_secs(20), 7);
 }
 
 #[test]

@@ -134,6 +134,8 @@ impl World {
             }
             Step::Refuse(dpid, count) => {
                 self.peers.get_mut(dpid).expect("one of three").refuse_in = Some(*count);
+                // What a switch refuses is not there until that is undone.
+                self.is_disturbed = true;
             }
             Step::Audit => {
                 if let Some(keeper) = &mut self.keeper {

@@ -54,7 +54,8 @@ impl Inner {
         self.bell.ring();
     }
 
-    pub(super) fn undone_because(&self, decision: u64) -> Option<String> {
+    /// Why a decision was undone, if that was written down.
+    pub(crate) fn undone_because(&self, decision: u64) -> Option<String> {
         let undone = self.undone.lock().expect("nobody panics with it");
         let found = undone.iter().find(|(range, _)| range.contains(&decision));
         found.map(|(_, why)| why.clone())
