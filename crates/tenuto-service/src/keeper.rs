@@ -13,6 +13,7 @@ use crate::observed::Margin;
 use crate::service::{Inner, now_ms};
 use crate::view::View;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use tenuto_controller::{
     Approach, Controller, ControllerConfig, ControllerEvent, ControllerLimits, InstallKind,
@@ -32,14 +33,24 @@ const SIGNAL_DWELL_NS: u64 = 100_000_000;
 /// A set to go back to, and why. Writing that down takes the writer, which a session may not wait for.
 pub(crate) struct Undo {
     base: Arc<View>,
-    why: String,
+    refusal: Refusal,
 }
 
 impl Undo {
-    /// Writes it down.
+    /// Writes it down, or leaves it to the keeper to try that again.
     pub(crate) fn carry_out(&self, inner: &Inner) {
-        inner.undo(&self.base, &self.why);
+        if !inner.undo(&self.base, &self.refusal.why) {
+            self.refusal.is_not_stored.store(true, Ordering::Release);
+        }
     }
+}
+
+/// A refusal that is being written down.
+#[derive(Clone)]
+struct Refusal {
+    why: String,
+    /// Whether the log did not take it.
+    is_not_stored: Arc<AtomicBool>,
 }
 
 /// Keeps switches at the plan in force.
@@ -50,8 +61,8 @@ pub(crate) struct Keeper {
     told: Arc<View>,
     /// What it goes back to if a switch refuses.
     base: Arc<View>,
-    /// A refusal is being written down.
-    undoing: bool,
+    /// A refusal that is being written down.
+    undoing: Option<Refusal>,
     /// It is not begun yet.
     undo: Option<Undo>,
     names: BTreeMap<u64, String>,
@@ -106,7 +117,7 @@ impl Keeper {
         });
         let names = plan.switches.iter().map(|it| (it.datapath_id, it.switch.clone())).collect();
         let (told, base) = (Arc::clone(&view), view);
-        let (undoing, undo, limits) = (false, None, BTreeMap::new());
+        let (undoing, undo, limits) = (None, None, BTreeMap::new());
         Self { inner, controller, told, base, undoing, undo, names, limits, links }
     }
 
@@ -126,6 +137,7 @@ impl Keeper {
     /// Reads every switch again, its queues too.
     pub(crate) fn audit(&mut self, now: Instant) {
         self.controller.audit(now);
+        self.undo_again();
         self.names.keys().for_each(|dpid| self.controller.ask_queues(*dpid));
     }
 
@@ -164,12 +176,16 @@ impl Keeper {
             return false;
         }
         let view = inner.view();
-        if self.undoing {
+        if self.undoing.is_some() {
+            // The log takes entries again.
+            if view.stopped.is_none() {
+                self.undo_again();
+            }
             // Decided on until the refusal was written down: built on what is gone, and gone with it.
             if inner.undone_because(self.told.decision).is_none() {
                 return false;
             }
-            self.undoing = false;
+            self.undoing = None;
             if view.plan.plan_hash == self.base.plan.plan_hash {
                 (self.base, self.told) = (Arc::clone(&view), view);
                 self.tell_installed(&inner);
@@ -190,15 +206,24 @@ impl Keeper {
 
     /// Every switch has what the core was told, if that is so.
     fn tell_installed(&self, inner: &Inner) {
-        if self.controller.is_ready() && !self.undoing {
+        if self.controller.is_ready() && self.undoing.is_none() {
             inner.installed(self.told.decision);
         }
     }
 
     /// A switch refused: the log has to go back as well.
     fn undo(&mut self, why: String) {
-        self.undoing = true;
-        self.undo = Some(Undo { base: Arc::clone(&self.base), why });
+        let refusal = Refusal { why, is_not_stored: Arc::default() };
+        self.undoing = Some(refusal.clone());
+        self.undo = Some(Undo { base: Arc::clone(&self.base), refusal });
+    }
+
+    /// Writes a refusal down that the log did not take.
+    fn undo_again(&mut self) {
+        let is_lost = |it: &&Refusal| it.is_not_stored.swap(false, Ordering::AcqRel);
+        if let Some(refusal) = self.undoing.as_ref().filter(is_lost).cloned() {
+            self.undo = Some(Undo { base: Arc::clone(&self.base), refusal });
+        }
     }
 
     fn tell_mode(&self, inner: &Inner, name: &str, event: &ControllerEvent) {

@@ -10,8 +10,8 @@ use std::sync::Arc;
 const UNDONE_MAX: usize = 1_024;
 
 impl Inner {
-    /// Goes back to the set of `base`: a switch refused what came since. Nothing of that is in force any more.
-    pub(crate) fn undo(&self, base: &View, why: &str) {
+    /// Goes back to the set of `base`: a switch refused what came since. Nothing of that is in force any more. Whether the log took it.
+    pub(crate) fn undo(&self, base: &View, why: &str) -> bool {
         let mut writer = self.writer();
         let number = self.view().decision + 1;
         let entry = Entry::Accepted(Decision {
@@ -27,7 +27,7 @@ impl Inner {
         if let Err(not_stored) = writer.log.append(&entry) {
             self.raise("not-stored", "", not_stored.clone());
             self.show(|view| view.stopped = Some(not_stored));
-            return;
+            return false;
         }
         let range = base.decision + 1..=number - 1;
         for (_, answer) in writer.keys.values_mut() {
@@ -52,6 +52,7 @@ impl Inner {
         self.tell("undone", Some(number), why.to_owned());
         self.decided.send_replace(number);
         self.bell.ring();
+        true
     }
 
     /// Why a decision was undone, if that was written down.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// Nothing here takes longer unless it is broken.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// How often a status is asked for.
+/// How often a status is asked for while nothing is told.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 const FILE: &str = "net.yaml";
 
@@ -136,6 +136,7 @@ impl Running {
     /// Waits until all switches have the latest set.
     pub(super) fn until_installed(&mut self) -> Result<(), Failure> {
         let until = Instant::now() + PATIENCE;
+        let mut events = self.listen().map_err(|error| failed(&error))?;
         loop {
             let (_, status) = self.ask("GET", "/v1/status", "")?;
             if status["installed"] == status["decision"] {
@@ -148,8 +149,23 @@ impl Running {
                     None,
                 ));
             }
-            std::thread::sleep(LOOK_EVERY);
+            // Something has happened, or nothing was told for so long.
+            if let Ok(told) = events.fill_buf().map(<[u8]>::len) {
+                events.consume(told);
+            }
         }
+    }
+
+    /// What the service tells from now on, over a connection of its own.
+    fn listen(&self) -> io::Result<BufReader<TcpStream>> {
+        let mut stream = TcpStream::connect(self.connection.get_ref().peer_addr()?)?;
+        let token = &self.token;
+        write!(
+            stream,
+            "GET /v1/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\r\n"
+        )?;
+        stream.set_read_timeout(Some(LOOK_EVERY))?;
+        Ok(BufReader::new(stream))
     }
 
     /// Ends it as a loss of power would, but for the machine's memory.
