@@ -12,6 +12,7 @@
 mod aside;
 mod delays;
 mod displacing;
+mod rearranging;
 mod room;
 mod shares;
 
@@ -19,6 +20,7 @@ pub use delays::Delays;
 pub use shares::Share;
 
 use crate::{FrameId, Transmit};
+use rearranging::Rearranging;
 use room::Room;
 use shares::Shares;
 use std::collections::VecDeque;
@@ -145,6 +147,8 @@ pub struct Egress {
     gives_way: bool,
     /// What the device still takes.
     room: Room,
+    /// While queued frames are asked where they belong.
+    rearranging: Option<Box<Rearranging>>,
 }
 
 impl EgressConfig {
@@ -174,6 +178,7 @@ impl Egress {
             delays: Vec::new(),
             gives_way: false,
             room: Room::default(),
+            rearranging: None,
         }
     }
 
@@ -239,7 +244,9 @@ impl Egress {
         }
         self.backlog_bits[owner] = backlog;
         self.stats.backlog_bits_max = self.stats.backlog_bits_max.max(self.backlog_bits[FLOWS]);
-        if self.committed.is_some() {
+        if let Some(rearranging) = &mut self.rearranging {
+            rearranging.keep(queue, frame);
+        } else if self.committed.is_some() {
             self.append(place, frame);
         } else if self.shares.is_none() {
             // Nothing waits: the frame would be taken out of its queue at once.
@@ -352,7 +359,8 @@ impl Egress {
         }
         self.stats.frames += 1;
         self.stats.bytes += bytes;
-        match self.signals.is_empty() && self.shares.is_none() {
+        let is_plain = self.shares.is_none() && self.rearranging.is_none();
+        match self.signals.is_empty() && is_plain {
             true => match self.take_first() {
                 Some((frame, queue)) => self.begin(frame, queue),
                 None => self.committed = None,
@@ -367,6 +375,7 @@ impl Egress {
         self.committed = None;
         let next = match (self.signals.pop_front(), &self.shares) {
             (Some(signal), _) => Some((signal, SIGNAL_QUEUE)),
+            (None, _) if self.rearranging.is_some() => None,
             (None, None) => self.take_first(),
             (None, Some(_)) => self.take_by_share(),
         };
@@ -425,42 +434,14 @@ impl Egress {
         Some((frame, queue))
     }
 
-    /// Asks of every queued frame, by its cookie and queue, where it belongs now: `None` takes it
-    /// back (handed to `purged`), `Some(queue)` keeps it or moves it; order inside a queue is kept
-    /// and moved frames go behind those that are already there. The committed frame stays.
-    pub(crate) fn rearrange(
-        &mut self,
-        mut place: impl FnMut(u64, u8) -> Option<u8>,
-        mut purged: impl FnMut(Queued),
-    ) {
-        for (number, index) in (0u8..).zip(0..self.queues.len()) {
-            for _ in 0..self.queues[index].len() {
-                let Some(frame) = self.queues[index].pop_front() else { break };
-                self.queue_stats[index].wire_bits -= u64::from(frame.wire_bits);
-                let taken = self.taken_by(&frame);
-                match place(frame.cookie, number) {
-                    Some(queue) => {
-                        let queue = self.existing(queue);
-                        // It was let in already: nothing is refused.
-                        self.backlog_bits[self.config.owner(number)] -= taken;
-                        self.backlog_bits[self.config.owner(queue)] += taken;
-                        self.append(usize::from(queue), frame);
-                    }
-                    None => {
-                        self.backlog_bits[self.config.owner(number)] -= taken;
-                        self.stats.purged += 1;
-                        purged(frame);
-                    }
-                }
-            }
-        }
-    }
-
     /// Every frame held: queued ones by queue (signals first), then the committed one.
     pub fn for_each_frame(&self, mut visit: impl FnMut(Option<u8>, &Queued)) {
         self.signals.iter().for_each(|f| visit(Some(SIGNAL_QUEUE), f));
         for (queue, frames) in (0u8..).zip(&self.queues) {
             frames.iter().for_each(|f| visit(Some(queue), f));
+        }
+        if let Some(rearranging) = &self.rearranging {
+            rearranging.kept().for_each(|(queue, f)| visit(Some(*queue), f));
         }
         if let Some(committed) = &self.committed {
             visit(None, &committed.queued);
@@ -604,7 +585,7 @@ mod tests {
         for id in 0..3 {
             port.enqueue(1, frame(id, 0)).expect("there is room");
         }
-        port.rearrange(|cookie, _| (cookie == 2).then_some(0), |_| {});
+        port.rearrange_all(|cookie, _| (cookie == 2).then_some(0), |_| {});
         let bits: Vec<u64> = port.queue_stats().iter().map(|it| it.wire_bits).collect();
         assert_eq!(bits, [u64::from(FRAME_BITS), 0, 0]);
     }
@@ -616,7 +597,7 @@ mod tests {
             port.enqueue(1, frame(id, 0)).expect("there is room");
         }
         let mut purged = Vec::new();
-        port.rearrange(|cookie, _| (cookie == 2).then_some(0), |f| purged.push(f.frame.0));
+        port.rearrange_all(|cookie, _| (cookie == 2).then_some(0), |f| purged.push(f.frame.0));
         assert_eq!(purged, [1, 3]);
         let order: Vec<u32> = drain(&mut port).into_iter().map(|(id, _)| id).collect();
         assert_eq!(order, [0, 2]);

@@ -139,12 +139,20 @@ impl<D: Datapath> Forwarding<D> {
                 }
             }
             let mut has_swapped = false;
+            switch.purge_in_steps(true);
             while let Some(arrival) = burst.next_arrival() {
                 let now = witness.time(lent.fetched).max(arrival);
                 switch.receive_next(now, burst, &mut frames, fx);
+                // Neighbours hear of a change before what it purges has left the queues.
+                while switch.purge_some(&mut frames, fx) {
+                    switch.fire_due(MonotonicClock::now(), &mut frames, fx);
+                    let (which, sent) = (Which::Signals, &mut fx.transmits);
+                    exits.transmit(which, sent, &mut frames, lost, backlog, witness);
+                }
                 has_swapped |= fx.events.iter().any(is_swap);
                 witness.handled(now, fx);
             }
+            switch.purge_in_steps(false);
             switch.fire_due(MonotonicClock::now(), &mut frames, fx);
             let which = if has_swapped { Which::Signals } else { Which::All };
             exits.transmit(which, &mut fx.transmits, &mut frames, lost, backlog, witness);

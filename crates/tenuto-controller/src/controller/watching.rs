@@ -19,7 +19,7 @@ impl Controller {
         self.members.by_dpid.get(&dpid).is_some_and(|it| it.conn.is_some() && it.is_installed)
     }
 
-    /// Asks connected switches what frames waited in their queues; the answers are [`ControllerEvent::Delays`].
+    /// Asks connected switches what frames waited in their queues; the answers are [`ControllerEvent::Delays`](crate::ControllerEvent::Delays).
     pub fn ask_delays(&mut self) {
         let (port, queue) = (port::ANY, queue::ALL);
         let request = QueuesMessage::DetailRequest { port, queue };
@@ -30,7 +30,7 @@ impl Controller {
         }
     }
 
-    /// Asks every connected switch for its mode; the answers are [`ControllerEvent::Status`].
+    /// Asks every connected switch for its mode; the answers are [`ControllerEvent::Status`](crate::ControllerEvent::Status).
     pub fn ask_modes(&mut self) {
         if self.members.uses_modes() {
             let dpids: Vec<u64> = self.members.by_dpid.keys().copied().collect();

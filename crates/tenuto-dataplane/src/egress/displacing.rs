@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(put(&mut port, 3, frame(8, 672)), Err(QueueFull));
         assert_eq!(put(&mut port, 2, frame(9, FRAME_BITS)), Ok(vec![7, 6]));
         assert_eq!(put(&mut port, 1, frame(10, 672)), Ok(vec![5]));
-        port.rearrange(|cookie, queue| (cookie != 1).then_some(queue), |_| ());
+        port.rearrange_all(|cookie, queue| (cookie != 1).then_some(queue), |_| ());
         assert_eq!(put(&mut port, 3, frame(11, 672)), Ok(vec![]), "in the place of frame 1");
         assert_eq!(put(&mut port, 3, frame(12, 672)), Err(QueueFull));
         assert_eq!(drain(&mut port), [0, 10, 9, 2, 3, 4, 11]);

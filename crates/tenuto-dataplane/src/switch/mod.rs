@@ -36,7 +36,10 @@ pub use config::{AttendreLimits, FailMode, GeneralConfig, PortConfig, PortRole, 
 pub use control::connection::{ConnectionId, ConnectionRefused};
 pub use events::SwitchEvent;
 pub use meter::{BandEffect, BandState, Bands, MeterState};
-pub use mode::{LEVELS_MAX, MEMBERS_MAX, ModeAction, ModeAgent, ModeConfig, Mutant, repeat_period};
+pub use mode::{
+    LEVELS_MAX, MEMBERS_MAX, ModeAction, ModeAgent, ModeConfig, Mutant, PURGE_STEP_FRAMES,
+    repeat_period,
+};
 pub use monitor::{LevelContract, MonitorKind, MonitorState, Observation};
 pub use path_cache::burst::Burst;
 pub use port::features::PortFeatures;
@@ -56,6 +59,7 @@ use crate::{DropReason, Dropped, Effects, Egress, FrameId, Frames, TimerId, Work
 use actions::group::{GroupState, Groups};
 use control::connection::Connection;
 use general::General;
+use mode::purging::Purging;
 use policy::Policy;
 use port::index::PortIndex;
 use port::{PortState, report};
@@ -83,6 +87,7 @@ pub struct Switch {
     raises: u64,
     returns: u64,
     purged: u64,
+    purging: Purging,
     mode_actions: Vec<ModeAction>,
     #[cfg(feature = "mutants")]
     mutant: Mutant,
@@ -121,6 +126,7 @@ impl Switch {
             raises: 0,
             returns: 0,
             purged: 0,
+            purging: Purging::default(),
             mode_actions: Vec::new(),
             #[cfg(feature = "mutants")]
             mutant: Mutant::None,

@@ -170,7 +170,7 @@ impl Switch {
         (self.level, self.admitted) = (agent.level(), agent.admitted());
         self.agent = Some(agent);
         // Back at the highest level until it has joined: what has no place there leaves the queues.
-        let queued = self.purge(self.level, frames, fx);
+        let queued = self.purge_all(frames, fx);
         let buffered = self.purge_buffers(self.level, frames, fx);
         self.purged += u64::from(queued + buffered);
     }

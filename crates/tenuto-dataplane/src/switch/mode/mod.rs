@@ -27,12 +27,14 @@ mod going_back;
 mod healing;
 mod identity;
 mod mutant;
+pub(in crate::switch) mod purging;
 pub(in crate::switch) mod signals;
 
 use debts::Debts;
 pub use debts::repeat_period;
 pub use mutant::Mutant;
 use mutant::is_mutant;
+pub use purging::PURGE_STEP_FRAMES;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tenuto_units::{Instant, Span};

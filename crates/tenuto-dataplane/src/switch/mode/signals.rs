@@ -1,7 +1,7 @@
 //! Mode signals on the wire: who may send them, how many, and what the agent's wishes cause.
 
+use super::purging::Swapped;
 use super::{ModeAction, ModeAgent};
-use crate::switch::actions::group::GroupState;
 use crate::switch::{PortRole, Switch, SwitchEvent};
 use crate::{DropReason, Dropped, Effects, FrameId, Frames, Queued, SIGNAL_QUEUE, Work};
 use tenuto_openflow::{Body, Experimenter, ModeEvent, ModeEventKind, ModesMessage};
@@ -157,6 +157,7 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) {
+        self.finish_purge(frames, fx);
         let from = self.level;
         let changed = (level, admitted) != (self.level, self.admitted);
         // The last step of a return; to join at a lower level is none.
@@ -166,55 +167,15 @@ impl Switch {
         if !changed {
             return;
         }
-        let mut purged = if level == from { 0 } else { self.purge(level, frames, fx) };
-        if level > from {
-            purged += self.purge_buffers(level, frames, fx);
-        }
+        let purged = if level > from { self.purge_buffers(level, frames, fx) } else { 0 };
         self.raises += u64::from(level > from);
         self.returns += u64::from(resumed);
-        self.purged += u64::from(purged);
         let epoch = self.agent.as_ref().map_or(0, ModeAgent::epoch);
-        let swapped = SwitchEvent::Swapped { at: now, epoch, from, to: level, admitted, purged };
-        fx.events.push(swapped);
-        let kind = match level.cmp(&from) {
-            std::cmp::Ordering::Greater => ModeEventKind::Raised,
-            std::cmp::Ordering::Less => ModeEventKind::Swapped,
-            std::cmp::Ordering::Equal => ModeEventKind::Returned,
-        };
-        self.announce_mode(now, kind, from, level, 0, purged, fx);
-    }
-
-    pub(in crate::switch) fn purge(
-        &mut self,
-        level: u8,
-        frames: &mut impl Frames,
-        fx: &mut Effects<SwitchEvent>,
-    ) -> u32 {
-        let mut purged = 0;
-        for place in 0..self.ports.len() {
-            let (tables, groups) = (&self.tables, &self.groups);
-            let group_queue = |id: u32| groups.get(&id).and_then(GroupState::queue);
-            let port = &mut self.ports[place];
-            let drops = &mut fx.drops;
-            let number = port.number;
-            // Frames of no known flow (other traffic) keep their queue by keeping their place.
-            port.egress.rearrange(
-                |cookie, queue| tables.place(level, cookie, group_queue).unwrap_or(Some(queue)),
-                |queued| {
-                    let bytes = frames.bytes(queued.frame);
-                    drops.push(Dropped {
-                        reason: DropReason::Purged,
-                        port: number,
-                        cookie: queued.cookie,
-                        message: crate::switch::pipeline::message_of(bytes, queued.cookie),
-                        frame_bytes: frame_bytes(bytes.len()),
-                    });
-                    frames.release(queued.frame);
-                    purged += 1;
-                },
-            );
+        let swapped = Swapped { at: now, epoch, from, to: level, admitted, purged, place: 0 };
+        match level == from {
+            true => self.swapped(swapped, fx),
+            false => self.begin_purge(swapped, frames, fx),
         }
-        purged
     }
 
     pub(in crate::switch) fn announce_violation(
@@ -228,7 +189,7 @@ impl Switch {
     }
 
     #[allow(clippy::too_many_arguments)] // the fields of one message
-    fn announce_mode(
+    pub(in crate::switch) fn announce_mode(
         &self,
         now: Instant,
         kind: ModeEventKind,

@@ -26,6 +26,17 @@ pub trait Datapath {
         fx: &mut Effects<SwitchEvent>,
     ) -> Option<Work>;
 
+    /// See [`Switch::purge_in_steps`]; slices know no modes.
+    fn purge_in_steps(&mut self, in_steps: bool) {
+        let _ = in_steps;
+    }
+
+    /// See [`Switch::purge_some`].
+    fn purge_some(&mut self, frames: &mut impl Frames, fx: &mut Effects<SwitchEvent>) -> bool {
+        let _ = (frames, fx);
+        false
+    }
+
     /// See [`Switch::control_from`].
     fn control_from(
         &mut self,
@@ -147,6 +158,14 @@ impl Datapath for Switch {
         fx: &mut Effects<SwitchEvent>,
     ) -> Option<Work> {
         Self::receive_next(self, now, burst, frames, fx)
+    }
+
+    fn purge_in_steps(&mut self, in_steps: bool) {
+        Self::purge_in_steps(self, in_steps);
+    }
+
+    fn purge_some(&mut self, frames: &mut impl Frames, fx: &mut Effects<SwitchEvent>) -> bool {
+        Self::purge_some(self, frames, fx)
     }
 
     fn control_from(
