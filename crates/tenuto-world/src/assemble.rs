@@ -21,7 +21,7 @@ const TABLES: u8 = 3;
 const BUFFER_BITS_UNLIMITED: u64 = 1 << 40;
 /// Least time in which the signals of one change may be sent again (docs/theory/analysis.md, "Return
 /// from c to a").
-const SIGNAL_DWELL_NS: u64 = 100_000_000;
+pub(crate) const SIGNAL_DWELL_NS: u64 = 100_000_000;
 /// A mode leader repeats itself after this; well above any signal's way.
 const MODE_RETRY: Span = Span::from_ms(50);
 

@@ -17,8 +17,8 @@ pub enum Property {
     ResumeLast,
     /// An edge admits a lower level only if every switch has been quiet, or has raised since.
     QuietBeforeResume,
-    /// While no more is lost than the network tolerates, signals stay within the envelope that the
-    /// analysis charges.
+    /// While no more is lost than the network tolerates, and the mode does not change more often than a plan lets it,
+    /// signals stay within the envelope that the analysis charges.
     SignalEnvelope,
     /// After what went beyond that (more signals lost, switches that lost their power) all switches
     /// agree again in time.
@@ -68,7 +68,7 @@ pub(super) fn check_step(before: &World, after: &World, fixed: &Fixed) -> Option
         return Some((Property::NoLateCommit, text));
     }
     let is_tolerated = after.is_within_tolerance(fixed);
-    if after.signal_refused && is_tolerated {
+    if after.signal_refused && is_tolerated && !after.has_flapped {
         let text = "a mode signal was refused".to_owned();
         return Some((Property::SignalEnvelope, text));
     }
@@ -101,13 +101,18 @@ fn check_resume(before: &World, world: &World, place: usize, fixed: &Fixed) -> O
     let name = &fixed.names[place];
     // A switch that joins is let in by a neighbour, whose windows have passed.
     let resumes = before.switches[place].has_joined();
+    // Who has not heard of it yet may let a lower level in.
+    let is_overtaken = world.switches.iter().any(|switch| {
+        let (level, _, theirs) = switch.mode();
+        switch.has_joined() && theirs > epoch && level > admitted
+    });
     for (place, (other, switch)) in fixed.names.iter().zip(&world.switches).enumerate() {
         let (level, _, theirs) = switch.mode();
         if !switch.has_joined() || world.has_restarted(place) {
             // What it voted for and saw is forgotten, and where it lags it drops what was let in.
             continue;
         }
-        if theirs <= epoch && level > admitted {
+        if theirs <= epoch && level > admitted && !is_overtaken {
             let text = format!("{name} admits while {other} still forwards the higher level");
             return Some((Property::ResumeLast, text));
         }

@@ -8,6 +8,7 @@ use super::source::Source;
 use super::ticked::{RETRY_TICKS, mode_words, ticked_plan};
 use super::trace::{Action, Step};
 use super::{Settings, TICK};
+use crate::assemble::SIGNAL_DWELL_NS;
 use siphasher::sip128::{Hasher128, SipHasher24};
 use std::collections::VecDeque;
 use std::hash::Hash;
@@ -16,6 +17,9 @@ use tenuto_dataplane::switch::{Switch, SwitchEvent, repeat_period};
 use tenuto_dataplane::{DropReason, Effects, FrameId, TimerId};
 use tenuto_model::{Plan, PortRole};
 use tenuto_units::{Instant, Span};
+
+/// Of the activation that everything begins with.
+const EPOCH_FIRST: u64 = 1;
 
 /// A link in one direction between two switches.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +65,8 @@ pub(super) struct World {
     pub(super) apart_ticks: u64,
     /// A signal was refused for want of credit or buffer: the budgets are beyond the envelope.
     pub(super) signal_refused: bool,
+    /// A raise came sooner after a return than a plan's quiet window lets it, so that signals may leave their envelope.
+    pub(super) has_flapped: bool,
     /// Out-of-mode frames committed after the swap, if any: (switch, cookie).
     pub(super) late_commit: Option<(usize, u64)>,
 }
@@ -95,6 +101,7 @@ impl Fixed {
             crashes_left: settings.crashes,
             apart_ticks: 0,
             signal_refused: false,
+            has_flapped: false,
             late_commit: None,
         };
         let fixed = Self {
@@ -273,6 +280,9 @@ impl World {
         let index = fixed.excesses.iter().position(|s| s.flow == *flow)?;
         self.excesses_left[index] = self.excesses_left[index].checked_sub(1)?;
         self.apart_ticks = 0;
+        let has_returned = |it: &Arc<Switch>| it.mode().0 == 0 && it.mode().2 > EPOCH_FIRST;
+        let is_short = fixed.quiet < Span::from_ns(SIGNAL_DWELL_NS);
+        self.has_flapped |= is_short && self.switches.iter().any(has_returned);
         self.enter(&fixed.excesses[index], 2, fixed, frames);
         Some(())
     }
@@ -367,7 +377,7 @@ impl Explored for World {
             }
         }
         (&self.excesses_left, &self.arrivals_left, self.losses_left).hash(&mut hasher);
-        (self.crashes_left, &self.starts, self.apart_ticks).hash(&mut hasher);
+        (self.crashes_left, &self.starts, self.apart_ticks, self.has_flapped).hash(&mut hasher);
         hasher.finish128().as_u128()
     }
 
