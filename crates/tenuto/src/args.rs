@@ -344,7 +344,7 @@ pub(crate) struct Sim {
     #[arg(short, long, value_name = "RUN")]
     pub(crate) output: Option<PathBuf>,
     /// Every frame with its hops to write, for the machine-checked model (proof/README.md)
-    #[arg(long, value_name = "FRAMES")]
+    #[arg(long, value_name = "FRAMES", conflicts_with = "schedule")]
     pub(crate) frames: Option<PathBuf>,
     /// Write out/NAME-TIME/ with report.html, run.json and plan.json
     #[arg(long)]

@@ -283,7 +283,16 @@ fn change_words(plan: &Plan, change: &ModeChangeBound) -> String {
         (Transition::Raise { .. }, None) => "; its bounds hold until the return".to_owned(),
         _ => String::new(),
     };
-    format!("{label} <= {} ms{after}{terms}{drained}", ms_up(change.bound_ps))
+    let lost = after_a_loss(plan, change)
+        .map_or_else(String::new, |ps| format!("; <= {} ms after a lost link", ms_up(ps)));
+    format!("{label} <= {} ms{after}{terms}{drained}{lost}", ms_up(change.bound_ps))
+}
+
+/// The largest bound of a change over the links that are left when one is lost, if it is another.
+fn after_a_loss(plan: &Plan, change: &ModeChangeBound) -> Option<u64> {
+    let changes = plan.link_losses.iter().flat_map(|loss| &loss.mode_changes);
+    let same = changes.filter(|it| it.change == change.change).map(|it| it.bound_ps);
+    same.max().filter(|bound_ps| *bound_ps > change.bound_ps)
 }
 
 /// What every bound of the plan rests on.

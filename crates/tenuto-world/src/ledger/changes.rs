@@ -64,7 +64,7 @@ impl Ledger<'_> {
         Window { from_ns: change.at_ns, to_ns: drain.map_or(u64::MAX, over), change: whole }
     }
 
-    fn change_bound(&self, change: Transition) -> Option<u64> {
+    pub(super) fn change_bound(&self, change: Transition) -> Option<u64> {
         let bound = self.plan.mode_changes.iter().find(|b| b.change == change)?;
         Some(bound.bound_ps.div_ceil(1_000) + self.settings.change_allowance_ns)
     }
@@ -129,6 +129,7 @@ impl Ledger<'_> {
             bound: bound_ns,
             note: match observed_ns {
                 Some(_) => "the last switch swapped after the bound".into(),
+                None if change.swaps.is_empty() => "no switch has returned".into(),
                 None => {
                     let (seen, all) = (change.swaps.len(), change.members);
                     format!("not every switch swapped: {seen} of {all}")

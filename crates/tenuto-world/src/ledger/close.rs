@@ -5,7 +5,7 @@ use super::changes::Window;
 use super::judging::Promise;
 use super::series::{DELAY_POINTS_MAX, DELAY_POINTS_TOTAL, histogram, thin_out};
 use super::summary::Sums;
-use super::timeline::Change;
+use super::timeline::{Change, Timeline};
 use super::{
     CopyRow, Facts, FlowRow, HopRow, Ledger, MessageRecord, ModeChangeRow, Release, RunDocument,
 };
@@ -14,7 +14,7 @@ use tenuto_model::{Flow, FlowBound, Transition};
 impl Ledger<'_> {
     /// Judges the run, which ended at `end_ns`.
     pub fn close(mut self, end_ns: u64) -> RunDocument {
-        let (windows, changes) = self.take_changes();
+        let (windows, changes) = self.take_changes(end_ns);
         self.settle_deaths(&windows);
         let mut flows = Vec::new();
         let mut sums = Sums::default();
@@ -74,7 +74,13 @@ impl Ledger<'_> {
     }
 
     /// Windows network by network, all changes in the order in which they began.
-    fn take_changes(&mut self) -> (Vec<Window>, Vec<Change>) {
+    fn take_changes(&mut self, end_ns: u64) -> (Vec<Window>, Vec<Change>) {
+        let missing = self.timelines.iter().filter_map(Timeline::missing_return);
+        let is_overdue = |it: &Change| {
+            let bound = self.change_bound(it.change);
+            bound.is_some_and(|bound| end_ns.saturating_sub(it.at_ns) > bound)
+        };
+        let missing: Vec<Change> = missing.filter(is_overdue).collect();
         let taken = self.timelines.iter_mut().map(|t| std::mem::take(&mut t.changes));
         let mut timelines: Vec<Vec<Change>> = taken.collect();
         timelines.iter_mut().for_each(|changes| changes.sort_by_key(|change| change.at_ns));
@@ -84,7 +90,7 @@ impl Ledger<'_> {
             by_timeline.flat_map(|(own, changes)| self.too_many_signals_lost(own, changes));
         let deaths: Vec<_> = deaths.collect();
         self.deaths.extend(deaths);
-        let mut changes: Vec<Change> = timelines.into_iter().flatten().collect();
+        let mut changes: Vec<Change> = timelines.into_iter().flatten().chain(missing).collect();
         changes.sort_by_key(|change| change.at_ns);
         (windows, changes)
     }

@@ -42,6 +42,7 @@ pub(super) struct Timeline {
     last_excess_ns: Option<u64>,
     first_trigger: Option<(String, u32, u8, u64)>,
     modes: usize,
+    has_restarted: bool,
     /// The level before any change.
     pub(super) start_level: u8,
 }
@@ -57,6 +58,7 @@ impl Timeline {
             last_excess_ns: None,
             first_trigger: None,
             modes,
+            has_restarted: false,
             start_level: 0,
         }
     }
@@ -185,6 +187,24 @@ impl Timeline {
         self.changes.len() - 1
     }
 
+    /// The return that is due at the end of a run and has not begun, from when on it was due; `None` if switches have
+    /// restarted, and a window of theirs began anew.
+    pub(super) fn missing_return(&self) -> Option<Change> {
+        let last = self.changes.iter().max_by_key(|change| change.at_ns)?;
+        let from = last.change.level_after();
+        let since = last.complete_ns()?.max(self.last_excess_ns.unwrap_or(0));
+        (from > 0 && !self.has_restarted).then(|| Change {
+            change: Transition::Return { from, to: 0 },
+            epoch: 0,
+            trigger: None,
+            at_ns: since,
+            members: self.switches.len(),
+            is_overtaken: false,
+            swaps: Vec::new(),
+            admissions: Vec::new(),
+        })
+    }
+
     /// Whether the switch is one of this network.
     pub(super) fn knows(&self, switch: &str) -> bool {
         self.switches.iter().any(|s| s == switch)
@@ -193,6 +213,7 @@ impl Timeline {
     /// A restarted switch comes up in its highest level: forget that it had started.
     pub(super) fn restarted(&mut self, switch: &str) {
         if let Some(place) = self.switches.iter().position(|s| s == switch) {
+            self.has_restarted = true;
             self.started[place] = self.modes < 2;
         }
     }

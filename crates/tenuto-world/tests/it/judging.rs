@@ -216,30 +216,45 @@ fn skew_is_judged_by_its_limit_and_what_the_machine_adds() {
     assert_eq!(run(limit_ns + HOST_NS + 1, true).verdict, Verdict::Undecided);
 }
 
-#[test]
-fn a_trigger_that_is_heard_after_a_swap_belongs_to_it() {
-    let plan = planned("vehicle.yaml");
+/// A raise whose trigger is heard late, and whether the network returns from it.
+fn raised(plan: &Plan, returns: bool) -> RunDocument {
     let deployed = plan.switches.iter().find(|d| d.switch == "sw1").expect("a switch");
     let monitor = deployed.monitors.first().expect("CAM is watched there").id;
-    let swapped = |switch: &str, epoch, at_ns| Observation::Swapped {
+    let swapped = |switch: &str, (epoch, from, to), at_ns| Observation::Swapped {
         switch: switch.into(),
         epoch,
-        from: 0,
-        to: 1,
-        admitted: 1,
+        from,
+        to,
+        admitted: to,
         purged: 0,
         at_ns,
         took_ns: 0,
     };
-    let run = judged(&plan, "LIDAR", |ledger, flow| {
-        ledger.observe(&delivered(&plan, flow, "d1", RELEASE_NS + 1_000_000));
-        ledger.observe(&swapped("sw2", 2, RELEASE_NS + 300_000));
+    judged(plan, "LIDAR", |ledger, flow| {
+        ledger.observe(&delivered(plan, flow, "d1", RELEASE_NS + 1_000_000));
+        ledger.observe(&swapped("sw2", (2, 0, 1), RELEASE_NS + 300_000));
         let (switch, at_ns) = ("sw1".to_owned(), RELEASE_NS);
         ledger.observe(&Observation::Violation { switch, monitor, wanted: 1, at_ns });
-        ledger.observe(&swapped("sw1", 2, RELEASE_NS + 100_000));
-        ledger.observe(&swapped("sw3", 2, RELEASE_NS + 400_000));
-    });
-    let [raise] = &run.mode_changes[..] else { panic!("{:#?}", run.mode_changes) };
+        ledger.observe(&swapped("sw1", (2, 0, 1), RELEASE_NS + 100_000));
+        ledger.observe(&swapped("sw3", (2, 0, 1), RELEASE_NS + 400_000));
+        for switch in ["sw1", "sw2", "sw3"].into_iter().filter(|_| returns) {
+            ledger.observe(&swapped(switch, (3, 1, 0), RELEASE_NS + 500_000_000));
+        }
+    })
+}
+
+#[test]
+fn a_trigger_that_is_heard_after_a_swap_belongs_to_it() {
+    let run = raised(&planned("vehicle.yaml"), true);
+    let [raise, _] = &run.mode_changes[..] else { panic!("{:#?}", run.mode_changes) };
     assert_eq!((raise.trigger.as_str(), raise.observed_ns), ("CAM, seen by sw1", Some(400_000)));
     assert_eq!(run.verdict, Verdict::Kept, "{}", run.summary);
+}
+
+#[test]
+fn a_return_that_never_begins_is_late() {
+    let run = raised(&planned("vehicle.yaml"), false);
+    let notes: Vec<_> = run.violations.iter().map(|it| (&*it.kind, &*it.note)).collect();
+    assert_eq!(notes, [("mode_change", "no switch has returned")], "{}", run.summary);
+    assert_eq!(run.verdict, Verdict::Violated);
 }
