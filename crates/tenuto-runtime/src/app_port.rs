@@ -64,6 +64,8 @@ pub(crate) struct AppPort {
     /// UDP and TCP frames that belong to no flow: sent as other traffic, and refused.
     sent_data: u64,
     refused_data: u64,
+    /// Frames of any kind that found the buffer between programs and this host full.
+    overflowed: u64,
     delivered: u64,
     /// Numbers of datagrams of programs from elsewhere, by flow; of flows that are judged.
     arrived: BTreeMap<u16, Arrived>,
@@ -105,6 +107,7 @@ impl AppPort {
             refusals: Refusals::default(),
             sent_data: 0,
             refused_data: 0,
+            overflowed: 0,
             delivered: 0,
             arrived,
             scratch: Vec::new(),
@@ -276,11 +279,21 @@ impl AppPort {
         format!("{dst} is of no flow of this host ({flows}), and{NOT_CARRIED}")
     }
 
+    /// Takes what programs have sent and nobody will: nothing of them is released any more.
+    pub(crate) fn close(&mut self) {
+        self.overflowed += self.port.take_overflows();
+        for flow in &mut self.flows {
+            for _ in flow.waiting.drain(..) {
+                self.refusals.note(Some(flow.flow), Refusal::Ended);
+            }
+        }
+    }
+
     /// What became of the frames of programs.
     pub(crate) fn told(&self, host: &str, now: Instant) -> Observation {
         let released = self.flows.iter().map(|flow| flow.released).sum::<u64>() + self.sent_data;
         let of_flows = self.flows.iter().map(|flow| self.refusals.of_flow(Some(flow.flow)));
-        let refused = of_flows.sum::<u64>() + self.refused_data;
+        let refused = of_flows.sum::<u64>() + self.refused_data + self.overflowed;
         Observation::Program { host: host.to_owned(), released, refused, at_ns: now.as_ns() }
     }
 
@@ -300,9 +313,13 @@ impl AppPort {
             let why = self.refusals.words(None);
             format!("programs of {host} had {others} other frames refused{why}")
         });
+        let lost = (self.overflowed > 0).then(|| {
+            let frames = self.overflowed;
+            format!("programs of {host} had {frames} frames that found the buffer before it full: they sent faster than it takes")
+        });
         let handed = (self.delivered > 0)
             .then(|| format!("programs of {host} were handed {} frames", self.delivered));
-        flows.chain(others).chain(handed).collect()
+        flows.chain(others).chain(lost).chain(handed).collect()
     }
 }
 

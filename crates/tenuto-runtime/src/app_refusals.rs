@@ -20,6 +20,8 @@ pub(crate) enum Refusal {
     Ping,
     /// The port of the host had no room for other traffic.
     Full,
+    /// They waited for their release when the run ended.
+    Ended,
 }
 
 impl Refusal {
@@ -33,6 +35,7 @@ impl Refusal {
             Self::Port => "in no flow",
             Self::Ping => "pings",
             Self::Full => "more than the port takes",
+            Self::Ended => "not released before the end",
         }
     }
 }

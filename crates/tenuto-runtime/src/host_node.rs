@@ -254,7 +254,8 @@ impl HostNode<'_> {
     /// Tells the last counters.
     fn finish(&mut self) {
         let now = MonotonicClock::now();
-        if let Some(app) = &self.app {
+        if let Some(app) = &mut self.app {
+            app.close();
             if self.has_program {
                 let told = app.told(self.desk.reporter.node(), now);
                 self.desk.reporter.observe(now, &told);

@@ -22,6 +22,10 @@ const TESTS: &[Test] = &[
     ("mischief::an_interrupted_set_up_ends_at_once", mischief::an_interrupted_set_up_ends_at_once),
     ("programs::a_program_sends_and_is_heard", programs::a_program_sends_and_is_heard),
     ("programs::refused_frames_are_explained", programs::refused_frames_are_explained),
+    (
+        "programs::every_datagram_of_a_flood_is_counted",
+        programs::every_datagram_of_a_flood_is_counted,
+    ),
     ("modes::the_mode_rises_and_returns", modes::the_mode_rises_and_returns),
     (
         "modes::a_controller_raises_the_mode_and_takes_it_back",

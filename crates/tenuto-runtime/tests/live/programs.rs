@@ -98,3 +98,38 @@ pub(crate) fn refused_frames_are_explained() {
     assert!(has("sent 0 frames of tick, 1 refused (1 larger than the contract)"), "{events:?}");
     assert!(has("programs of sensor had 1 other frames refused (1 in no flow)"), "{events:?}");
 }
+
+/// Datagrams that a program sends at once, more than the buffer before its host takes.
+const FLOOD: u64 = 20_000;
+
+/// Each is sent, refused, or found the buffer full, and is counted once.
+pub(crate) fn every_datagram_of_a_flood_is_counted() {
+    if !Command::new("bash").args(["-c", "true"]).status().is_ok_and(|s| s.success()) {
+        return println!("SKIPPED every_datagram_of_a_flood_is_counted: no bash here");
+    }
+    let plan = planned(&row(1));
+    let options = options(&plan, "flood");
+    let dir = options.run_dir.clone();
+    let mut words = Words::at_start(move || {
+        let script = format!(
+            "for ((i = 0; i < {FLOOD}; i++)); do echo hello; done > /dev/udp/display/20001"
+        );
+        let command = ["bash".into(), "-c".into(), script.into()];
+        exec(&dir, "sensor", &command).expect("the lab can be entered");
+    });
+    let outcome = up(&plan, &Scenario::plain(2_000 * MS, 7), &options, &mut words);
+    std::fs::remove_dir_all(&options.run_dir).expect("ours");
+    let Some(outcome) = possible("every_datagram_of_a_flood_is_counted", outcome) else { return };
+    let events = &outcome.document.events;
+    // The number that stands before some words.
+    let number = |words: &str| {
+        let text = events.iter().find_map(|event| event.text.split_once(words)).map(|it| it.0);
+        text.and_then(|it| it.rsplit(' ').next()?.parse::<u64>().ok()).unwrap_or(0)
+    };
+    let (sent, refused) = (number(" frames of tick,"), number(" refused ("));
+    let overflowed = number(" frames that found the buffer before it full");
+    assert!(sent > 10, "{events:?}");
+    // The host itself says something on that interface, too.
+    let counted = sent + refused + overflowed;
+    assert!(counted.wrapping_sub(FLOOD) < 50, "{sent} + {refused} + {overflowed}: {events:?}");
+}
