@@ -81,8 +81,8 @@ pub fn holds(server: Server, groups: &[GroupCurves], d: Picos) -> bool {
         && excess(server, groups, d.0).peak().is_some_and(|peak| peak.value_up() <= 0)
 }
 
-/// The longest busy period of classes ≤ k, rounded **up**: the least w with
-/// S + Σ A(w, 0) ≤ C·w. `None` if the load leaves no time to catch up.
+/// The longest busy period of classes ≤ k, rounded **up**: the least w > 0 with
+/// S + Σ A(w, 0) ≤ C·w, and 0 where nothing comes. `None` if the load leaves no time to catch up.
 pub fn busy_period(server: Server, groups: &[GroupCurves]) -> Option<Picos> {
     let groups = &*in_range(server, groups);
     let all = total(groups, |g| ended(server, g.class).plus(ended(server, g.higher)));
@@ -103,7 +103,9 @@ pub fn busy_period(server: Server, groups: &[GroupCurves]) -> Option<Picos> {
         }
         known = next;
     }
-    Some(Picos(known))
+    // That nothing is there at once, as in the fluid model, says nothing of right after.
+    let is_idle = server.blocking_ubit == 0 && all == Bucket::ZERO;
+    Some(Picos(if is_idle { 0 } else { known.max(1) }))
 }
 
 /// The largest backlog, 10⁻⁶ bit rounded **up**: sup over t of Σ A(t, 0) − C·t.

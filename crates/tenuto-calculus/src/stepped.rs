@@ -24,7 +24,8 @@ pub fn busy_period_stepped(server: Server, groups: &[SteppedGroup], most: Picos)
             group.curves.class.steady.rate_ubps + group.curves.higher.steady.rate_ubps
         });
     let Some(groups) = in_range(server, groups, most.0).filter(|_| spare > 0) else { return most };
-    let mut w = 0;
+    // 0 is none where anything comes.
+    let mut w = most.0.min(1);
     for _ in 0..ROUNDS_MAX {
         let lack = catching_up(server, &groups, w);
         if lack <= 0 {

@@ -91,12 +91,12 @@ pub fn certify(plan_json: &str) -> Result<Certificate, Vec<Finding>> {
             return findings.into_result(Certificate::of(None));
         }
     };
+    Compact::new(plan_json).compare(&plan.description_digest, &plan.plan_hash, &findings);
     if plan.schema != SCHEMA {
         let found = format!("{SCHEMA}: plan again with `tenuto plan NET -o PLAN`");
         findings.add(rule::FORMAT, "schema", &plan.schema, found);
         return findings.into_result(Certificate::of(None));
     }
-    Compact::new(plan_json).compare(&plan.description_digest, &plan.plan_hash, &findings);
     let Some(net) = Net::new(&plan, &findings) else {
         return findings.into_result(Certificate::of(None));
     };

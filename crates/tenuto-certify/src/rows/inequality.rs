@@ -17,7 +17,7 @@ use crate::rows::ends::Ends;
 use crate::rows::group::{Group, Sum};
 use crate::rows::nested::{self, Own};
 use num_bigint::BigInt;
-use num_traits::{One, Zero};
+use num_traits::{Signed, Zero};
 
 /// The port of one inequality, and the class that it is about.
 pub(crate) struct Place<'a> {
@@ -60,29 +60,40 @@ impl Place<'_> {
 
     /// Whether `delay_ps` satisfies the inequality.
     pub(crate) fn is_sufficient(&self, delay_ps: u64) -> bool {
-        let Place { context, load, port, class, .. } = *self;
-        let Some(delay) = delay_ps.checked_sub(context.net.ports[port].tick_ps) else {
+        let Some(delay) = delay_ps.checked_sub(self.tick_ps()) else {
             return false;
         };
+        let is_enough = |lack: Option<BigInt>| lack.is_some_and(|lack| !lack.is_positive());
+        // A bucket is never below the messages in it: what holds for buckets holds.
+        is_enough(self.lack(delay))
+            || (self.context.counts_messages() && is_enough(self.lack_in_messages(delay)))
+    }
+
+    /// By how much more than what is served in `delay_ps` (without the pacer's rounding) buckets may
+    /// bring, rounded up; `None` without a bound.
+    fn lack(&self, delay_ps: u64) -> Option<BigInt> {
+        let Place { context, load, port, class, .. } = *self;
         if !context.budget.spend(load.map_or(1, |load| 1 + load.sets())) {
-            return false;
+            return None;
         }
         let capacity = self.capacity();
-        let room = &capacity * delay - context.blocking(port, load, class);
-        let excess = exact::largest_excess(&self.curves(delay), &capacity);
-        // A bucket is never below the messages in it: what holds for buckets holds.
-        excess.is_some_and(|e| e.at_most(&room))
-            || (context.counts_messages() && self.is_sufficient_in_messages(delay))
+        let room = &capacity * delay_ps - context.blocking(port, load, class);
+        Some(exact::largest_excess(&self.curves(delay_ps), &capacity)?.ceil() - room)
     }
 
     /// A delay that the inequality asks for at least, `delay_ps` being too little; for the finding only.
     fn needed(&self, delay_ps: u64) -> Option<BigInt> {
-        let delay = delay_ps.saturating_sub(self.context.net.ports[self.port].tick_ps);
-        let capacity = self.capacity();
-        let room = &capacity * delay - self.context.blocking(self.port, self.load, self.class);
-        let lack = exact::largest_excess(&self.curves(delay), &capacity)?.ceil() - room;
+        let delay = delay_ps.saturating_sub(self.tick_ps());
+        let in_messages =
+            if self.context.counts_messages() { self.lack_in_messages(delay) } else { None };
+        let lack = self.lack(delay).into_iter().chain(in_messages).min()?;
         // What comes until then can only be more.
-        Some(ceil_div(lack.max(BigInt::one()), capacity) + delay_ps)
+        Some(ceil_div(lack.max(BigInt::zero()), self.capacity()) + delay + self.tick_ps())
+    }
+
+    /// What the pacer's rounding adds to every delay.
+    fn tick_ps(&self) -> u64 {
+        self.context.net.ports[self.port].tick_ps
     }
 
     /// Whether all that came within `busy_ps` of the start of a busy period has then been served: no
@@ -99,7 +110,8 @@ impl Place<'_> {
         let come = exact::sum_at(&curves, busy_ps);
         let served = self.capacity() * busy_ps;
         let is_served = |come| context.blocking(port, load, class) + come <= served;
-        come.is_some_and(is_served) && (busy_ps > 0 || curves.is_empty())
+        // Where nothing of these classes comes no busy period begins, whatever is on the line.
+        curves.is_empty() || (busy_ps > 0 && come.is_some_and(is_served))
     }
 
     /// The sum of all rates up to the class that never end.

@@ -317,7 +317,10 @@ fn check_signals(context: &Context<'_>) {
     }
     let needed = u64::from(context.net.raw.tolerates.lost_signals) + 1;
     let copies = context.plan.signal_copies.unwrap_or(0);
-    context.net.at_least((rule::MODE_CHANGE, "signal_copies", "copies"), "", copies, Some(needed));
+    if u64::from(copies) < needed {
+        let found = format!("at least {needed}: one more than may be lost");
+        context.wrong(rule::MODE_CHANGE, "signal_copies", copies, found);
+    }
 }
 
 /// quiet ≥ the largest bound of any flow in a higher mode or in a raise into it, + D_arrange, ≥ the

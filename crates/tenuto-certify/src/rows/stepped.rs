@@ -120,12 +120,13 @@ impl<'a> Place<'a> {
         all
     }
 
-    /// Whether nobody waits longer than `delay_ps`, which is without the pacer's rounding.
-    pub(crate) fn is_sufficient_in_messages(&self, delay_ps: u64) -> bool {
-        let Some(horizon) = self.horizon() else { return false };
+    /// By how much more than what is served in `delay_ps` (without the pacer's rounding) there may be to
+    /// serve, a size of the scale rounded up: nobody waits longer where that is none. `None` without a bound.
+    pub(crate) fn lack_in_messages(&self, delay_ps: u64) -> Option<BigInt> {
+        let horizon = self.horizon()?;
         let delay = u128::from(delay_ps);
         if horizon.saturating_add(delay) > WINDOW_PS_MAX {
-            return false;
+            return None;
         }
         let capacity = self.capacity();
         let blocking = self.context.blocking(self.port, self.load, self.class);
@@ -133,14 +134,17 @@ impl<'a> Place<'a> {
         let instants = self.instants(&mut views, horizon, delay);
         let each = looked_at(&views);
         if !self.context.budget.spend(instants.len().saturating_mul(each)) {
-            return false;
+            return None;
         }
-        instants.into_iter().all(|from| {
+        let mut lack: Option<BigInt> = None;
+        for from in instants {
             let curves = self.delayed(&views, from, delay_ps);
             let room = &capacity * (delay + from) - &blocking;
             let curves: Vec<Curve> = curves.into_iter().map(|c| seen_from(c, from)).collect();
-            exact::largest_excess(&curves, &capacity).is_some_and(|excess| excess.at_most(&room))
-        })
+            let here = exact::largest_excess(&curves, &capacity)?.ceil() - room;
+            lack = Some(lack.map_or(here.clone(), |lack| lack.max(here)));
+        }
+        lack
     }
 
     /// The largest backlog, a size of the scale rounded up, without what is being sent.

@@ -129,6 +129,8 @@ fn the_least_delay_of_a_raise_is_exact_to_the_picosecond() {
     const BUSY_PS: u64 = 3_217_743_310_400_u64.div_ceil(3_848);
     const THETA_PS: u64 = BUSY_PS + 50_000_000 + 118 * 200_000;
     const RAISE_PS: u64 = (382_329_574_400_000 + 107_360 * THETA_PS).div_ceil(1_000_000);
+    // Its own busy period: x goes on at 61.52 Mbit/s, y at 49.216 Mbit/s until Θ.
+    const RAISE_BUSY_PS: u64 = (38_232_957_440_000 + 49_216 * THETA_PS).div_ceil(38_480);
     let mut net = car();
     net.babbling = 0;
     net.switches.truncate(1);
@@ -145,7 +147,7 @@ fn the_least_delay_of_a_raise_is_exact_to_the_picosecond() {
         deadline_ns: 10_000_000,
     };
     net.flows = vec![flow("x", "h1", &[1_000_000, 200_000]), flow("y", "h2", &[250_000])];
-    let with_busy = |busy_ps: u64, [low, high, raise]: [u64; 3]| {
+    let with_busy = |(busy_ps, raise_busy_ps): (u64, u64), [low, high, raise]: [u64; 3]| {
         let mut plan = net.plan();
         plan["line_shaping"] = json!(false);
         for claim in list(&mut plan["ports"]) {
@@ -160,6 +162,9 @@ fn the_least_delay_of_a_raise_is_exact_to_the_picosecond() {
         for busy in list(&mut plan["witnesses"]["busy"]) {
             if busy["port"]["node"] == "s1" && busy["mode"]["steady"] == 0 {
                 busy["busy_ps"] = json!(busy_ps);
+            }
+            if busy["port"]["node"] == "s1" && !busy["mode"]["raise"].is_null() {
+                busy["busy_ps"] = json!(raise_busy_ps);
             }
         }
         for row in list(&mut plan["port_rows"]) {
@@ -178,11 +183,15 @@ fn the_least_delay_of_a_raise_is_exact_to_the_picosecond() {
         certify(&sealed(plan))
     };
     let (low, high) = (321_774_332, 198_734_208);
-    assert_least([low, high, RAISE_PS], |claims| with_busy(BUSY_PS, claims));
+    let least = (BUSY_PS, RAISE_BUSY_PS);
+    assert_least([low, high, RAISE_PS], |claims| with_busy(least, claims));
     // A busy period that is a picosecond shorter is none; one that is longer leaves what ends in the way for longer.
-    let shorter = with_busy(BUSY_PS - 1, [low, high, RAISE_PS]).expect_err("it may last longer");
-    assert!(shorter.iter().all(|it| it.rule.starts_with("busy period")), "{}", show(&shorter));
-    let longer = with_busy(BUSY_PS + 1_000_000, [low, high, RAISE_PS]).expect_err("Θ is later");
+    for shorter in [(BUSY_PS - 1, RAISE_BUSY_PS), (BUSY_PS, RAISE_BUSY_PS - 1)] {
+        let shorter = with_busy(shorter, [low, high, RAISE_PS]).expect_err("it may last longer");
+        assert!(shorter.iter().all(|it| it.rule.starts_with("busy period")), "{}", show(&shorter));
+    }
+    let longer = (BUSY_PS + 1_000_000, 2 * RAISE_BUSY_PS);
+    let longer = with_busy(longer, [low, high, RAISE_PS]).expect_err("Θ is later");
     assert!(longer.iter().any(|it| it.rule.starts_with("delay of a class")), "{}", show(&longer));
 }
 

@@ -282,6 +282,7 @@ fn lines_in_front_of_a_processors_own_bound_what_that_brings() {
 fn messages_are_spread_too() {
     let mut plan = two_hops();
     plan["staircases"] = json!(true);
+    plan["witnesses"]["busy"] = json!(line(2, 0).busy());
     assert_eq!(least(plan, "s2"), at_least(295_296_000 + 1_082_752_000));
 }
 

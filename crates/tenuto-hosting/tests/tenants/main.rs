@@ -51,6 +51,10 @@ const TESTS: &[Test] = &[
         machines::a_kernel_that_panics_is_told_and_touches_nobody_else,
     ),
     ("measured::every_series_has_its_rows", measured::every_series_has_its_rows),
+    (
+        "measured::auto_is_what_was_measured_and_is_kept",
+        measured::auto_is_what_was_measured_and_is_kept,
+    ),
 ];
 
 fn main() -> ExitCode {

@@ -19,6 +19,16 @@ const SUPERVISOR: &str = "supervise-tenants-of-a-test";
 /// Nothing here takes longer unless it is broken.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Whether this process runs in the lab of a test.
+pub(crate) fn is_inside() -> bool {
+    std::env::var_os(INSIDE).is_some()
+}
+
+/// The folder of the supervisor of this lab.
+pub(crate) fn own_folder() -> PathBuf {
+    std::env::temp_dir().join(format!("tenuto-{}", host_name()))
+}
+
 /// Runs `body` inside a lab of its own; `test` is the name of the test that calls this.
 pub(crate) fn in_lab(test: &str, body: impl FnOnce()) {
     match namespace_rights().lab() {
@@ -29,7 +39,7 @@ pub(crate) fn in_lab(test: &str, body: impl FnOnce()) {
 
 /// As [`in_lab`], in the namespaces given.
 pub(crate) fn in_this_lab(test: &str, lab: &LabNamespaces, body: impl FnOnce()) {
-    if std::env::var_os(INSIDE).is_some() {
+    if is_inside() {
         // A machine may allow a lab, and none within it.
         return match tenuto_hosting::probe() {
             Err(error) if error.to_string().contains("used up or disabled") => {
@@ -88,7 +98,7 @@ pub(crate) fn host_name() -> String {
 impl Hosted {
     /// Starts the tenants and waits until each that is named here runs.
     pub(crate) fn start(tenants: &str, running: &[&str]) -> Self {
-        let folder = std::env::temp_dir().join(format!("tenuto-{}", host_name()));
+        let folder = own_folder();
         fs::create_dir_all(&folder).expect("a folder");
         let hosted = Self::start_in(folder, tenants);
         // In whatever order they come to run.

@@ -111,10 +111,34 @@ fn slices_delay_everybody_by_what_their_budgets_let_through() {
         let told: Vec<&str> = told.map(|it| it.text.as_str()).collect();
         assert!(told.len() == 2 && told[0].contains("slice red to 100 messages/s"), "{told:?}");
     }
+    // Red takes 952.16 ms of a second by itself, and four frames of 340 us in 10 ms another 136 ms.
     let much = BUDGETS.replace("100 /s", "19000 /s");
-    let plan = certified(&opposite(&format!("{CELL}    processor: {{{much}}}\n"), "50 ms", ""));
+    let plan = certified(&opposite(&format!("{CELL}    processor: {{{much}}}\n"), "10 ms", ""));
     let refusal = refused(&plan, "processor");
-    assert!(refusal.because.contains("slice red 95."), "{refusal:?}");
+    assert!(refusal.because.contains("slice red 95.3 %"), "{refusal:?}");
+}
+
+/// The delay behind one queue, computed by hand: two flows that come from their hosts, and nothing else.
+#[test]
+fn the_delay_beside_a_slice_is_the_one_by_hand() {
+    const BUDGET: &str = "slices: {message: 50 us, byte: 8 ns, budgets: {red: {messages: 100 /s, \
+        packet_ins: 40 /s, bytes: 1 MB/s}}}";
+    let profile =
+        format!("{CELL}    processor: {{link: none, receive: fifo, control: none, {BUDGET}}}\n");
+    let mut network = opposite(&profile, "50 ms", "");
+    network.flows.truncate(2);
+    let plan = certified(&network);
+    // At once: two frames of 32 + 306·0.026 + 24·12.5 us; 10 + 4 messages of 50 us; a tenth of a megabyte both ways
+    // and the answers to a message, 8 ns each.
+    let at_once_ns = 2 * 339_956 + 14 * 50_000 + (200_000 + 131_072) * 8;
+    // In a second: 140 messages and 2 MB, 7 + 16 ms. So 977 ms of each are left.
+    let by_hand_ps = at_once_ns * 1_000_000 / 977;
+    for row in plan.processors.iter().filter(|row| row.entry.node == "s1") {
+        // The hosts' own ports let a frame become 26 us old, in which 0.2 us of work are promised.
+        let more = row.delay_ps.checked_sub(by_hand_ps).expect("no less than by hand");
+        assert!(more < 1_000_000, "{row:?}, by hand {by_hand_ps} ps");
+    }
+    assert!(plan.processors.iter().any(|row| row.entry.node == "s1"));
 }
 
 #[test]

@@ -113,9 +113,10 @@ impl Sum<'_> {
                 self.monotone(node, &self.like(node, stop)?, (early, late), m)
             }
             Term::Arrival(node, stop, which, early, late, ref m) => {
+                let group = self.at(node, stop)?;
                 // Its buckets are those where it is named, which need not be where it enters.
                 let bucket = self.tree.net.buckets(stop).get(which).ok_or("no such bucket")?;
-                self.bounded(node, &[self.at(node, stop)?], bucket, (early, late), m)
+                self.bounded(node, &[group], bucket, (early, late), m)
             }
             Term::AllArrival(node, stop, which, early, late, ref m) => {
                 let groups = self.like(node, stop)?;

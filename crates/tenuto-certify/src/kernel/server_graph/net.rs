@@ -138,9 +138,11 @@ impl<'a> Net<'a> {
         buckets
     }
 
-    /// Every bucket claimed of a flow where it arrives: grown ones, then bursts.
+    /// Every bucket claimed of a flow where it arrives: grown ones, then bursts. Proofs may name what
+    /// there is not; nothing is claimed of that.
     pub(crate) fn buckets(&self, stop: Stop) -> &[Line] {
-        &self.buckets[stop.0][stop.1]
+        let visits = self.buckets.get(stop.0);
+        visits.and_then(|visits| visits.get(stop.1)).map_or(&[], Vec::as_slice)
     }
 
     /// Whether a server by itself, whatever a tree adds, keeps within a time.

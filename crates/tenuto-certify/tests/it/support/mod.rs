@@ -331,6 +331,8 @@ impl Net {
             }
         }
         let (ports, port_rows) = self.ports();
+        // With one mode and without staircases nothing rests on a busy period.
+        let busy = if self.modes.len() > 1 { self.busy() } else { Vec::new() };
         let mut changes = Vec::new();
         for (mode, from, to) in self.analysed().iter().filter(|(_, from, to)| from != to) {
             changes.push(json!({"change": mode, "bound_ps": 6_000_000_000_u64, "terms": [
@@ -356,7 +358,8 @@ impl Net {
         json!({"schema": "tenuto-plan/2", "version": "0", "description_digest": "", "plan_hash": "",
             "network": self.network(), "model": "store-and-forward", "as_stated": false,
             "line_shaping": true, "feasible": true, "quiet_ns": 100_000_000, "signal_copies": 2,
-            "routes": routes, "ports": ports, "witnesses": {"busy": self.busy()}, "port_rows": port_rows, "flows": self.bounds(),
+            "routes": routes, "ports": ports, "witnesses": {"busy": busy},
+            "port_rows": port_rows, "flows": self.bounds(),
             "mode_changes": changes,
             "switches": self.switches.iter().map(|(s, _)| self.switch(s)).collect::<Vec<_>>(),
             "hosts": self.hosts.iter().map(|h| self.host(h)).collect::<Vec<_>>(),
@@ -379,9 +382,9 @@ impl Net {
     }
 
     /// Busy periods, as long as the delays.
-    fn busy(&self) -> Vec<Value> {
+    pub fn busy(&self) -> Vec<Value> {
         let mut all = Vec::new();
-        for (mode, ..) in self.analysed().iter().filter(|_| self.modes.len() > 1) {
+        for (mode, ..) in self.analysed() {
             for (hop, (_, classes)) in self.places() {
                 all.extend(classes.iter().map(|class| {
                     json!({"mode": mode, "port": self.port_json(&hop), "class": class,
