@@ -42,6 +42,8 @@ pub(crate) struct Share {
 pub(crate) struct Forwarded {
     /// At the first switch's queue where meter or monitor bound it; else the source's bucket grows.
     pub(crate) enforced: Option<Bucket>,
+    /// The rate of a meter or monitor whose burst has no bound, as nothing bounds the queue in front of it, 10⁻⁶ bit/s.
+    pub(crate) rate_unset_ubps: Option<i128>,
     /// What is enforced as whole messages, if a monitor does so: a meter does not.
     pub(crate) steps: Option<Staircase>,
     /// Largest frame, 10⁻⁶ bit.
@@ -122,6 +124,7 @@ impl Share {
         let is_monitored = policing.is_monitored_first && reading.excess_raises(flow, *modes.end());
         let mut behind = Forwarded {
             enforced: None,
+            rate_unset_ubps: None,
             steps: None,
             frame_ubit: self.source_frame_ubit,
             is_ending: flow.level < high,
@@ -168,7 +171,9 @@ impl Forwarded {
         reading: Reading,
         policing: &Policing,
     ) {
-        let Some(varying) = policing.varying else { return self.enforce_nothing() };
+        let Some(varying) = policing.varying else {
+            return self.enforce_nothing(reading.monitored(flow, modes, Picos::default()));
+        };
         let later = policing.varying_behind();
         let contracts = flow.contracts.get(modes.clone()).unwrap_or_default();
         let frame = contracts.iter().map(|c| reading.frame_ubit(c)).max();
@@ -181,7 +186,7 @@ impl Forwarded {
     /// What the meter lets through.
     fn enforce_meter(&mut self, policing: &Policing) {
         if policing.varying.is_none() {
-            return self.enforce_nothing();
+            return self.enforce_nothing(policing.envelope);
         }
         let queued = policing.envelope.grown(policing.varying_behind());
         self.frame_ubit = frame_within(queued.burst_ubit).max(self.frame_ubit);
@@ -190,7 +195,8 @@ impl Forwarded {
 
     /// Without a bound in front of it a meter or monitor cannot be set. Whatever passes, no frame is
     /// longer than frames are.
-    fn enforce_nothing(&mut self) {
+    fn enforce_nothing(&mut self, unset: Bucket) {
+        self.rate_unset_ubps = Some(unset.rate_ubps);
         self.frame_ubit = frame_within(i128::MAX).max(self.frame_ubit);
         self.enforced = Some(Bucket { burst_ubit: i128::MAX, rate_ubps: i128::MAX });
     }

@@ -354,11 +354,10 @@ impl Ports<'_> {
         });
         let rate = |v: usize| {
             let share = self.share(mode_input, v);
-            let enforced = share.forwarded.and_then(|f| f.enforced);
-            let behind = enforced.filter(|_| self.port_graph.visits[v].depth > 0);
-            // What has no bound in the queue of its host comes at no higher rate in the long run.
-            let bounded = behind.filter(|bucket| bucket.rate_ubps < i128::MAX);
-            bounded.unwrap_or(share.source).rate_ubps
+            let forwarded = share.forwarded.filter(|_| self.port_graph.visits[v].depth > 0);
+            let enforced =
+                forwarded.and_then(|f| Some(f.rate_unset_ubps.unwrap_or(f.enforced?.rate_ubps)));
+            enforced.unwrap_or(share.source.rate_ubps)
         };
         let signals =
             if self.topology.servers[server].is_trunk { self.signals.rate_ubps } else { 0 };
