@@ -61,7 +61,7 @@ fn in_rounds(
         if rounds.len() == ROUNDS_MAX || next.has_claims_of(&now) {
             return None;
         }
-        rounds.push(told(analysis, &mode_input, (&now, &next)));
+        rounds.push(told(analysis, &mode_input, &next));
         now = next;
     }
     let swapped = before.iter().map(|(_, change)| *change).max().unwrap_or(0);
@@ -131,13 +131,14 @@ fn longest_busy(analysis: &Analysis<'_>, before: &[(&ModeResult, i128)]) -> Opti
 fn told(
     analysis: &Analysis<'_>,
     mode_input: &ModeInput,
-    (before, now): (&Solution, &Solution),
+    now: &Solution,
 ) -> SettlingRound {
     let topology = analysis.ports.topology;
     let picos = |value: i128| u64::try_from(value).unwrap_or(u64::MAX);
     let mut round = SettlingRound::default();
     if analysis.ports.has_staircases() {
-        round.busy = busy(analysis, mode_input, &before.arriving);
+        // What the claims before let come, which the new ones follow from.
+        round.busy = busy(analysis, mode_input, &now.arriving);
     }
     for (server, delays) in now.delays.iter().enumerate() {
         round.ports.extend(delays.iter().filter_map(|&(class, delay)| {
