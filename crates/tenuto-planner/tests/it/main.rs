@@ -15,4 +15,5 @@ mod read_and_certified;
 mod staircases;
 mod support;
 mod tampered;
+mod witnessed;
 mod would_fit;
