@@ -241,21 +241,17 @@ pub(crate) fn check(
     }
     check_signals(context);
     let over = drains.values().chain(settled.values()).flatten().copied().max().unwrap_or(0);
-    let window = check_quiet(context, terms, over, analyses);
-    // What has no bound has no row, which only a plan that is not feasible may say.
-    for (raise, terms) in terms {
+    // A plan that is not feasible may say nothing of a change; no row claims nothing.
+    for raise in terms.keys().filter(|_| plan.feasible) {
         let Mode::Raise { from, to } = *raise else { continue };
-        let has_bound = terms.arrange_ps < UNBOUNDED_PS && terms.queues_ps.is_some();
-        let has_answers = answers_in_time(*terms);
-        let returns = has_bound && has_answers && window.is_some() && plan.quiet_ns.is_some();
-        let changes = [(*raise, has_bound), (Mode::Return { from: to, to: from }, returns)];
-        for (change, has_bound) in changes {
-            if (has_bound || plan.feasible) && !seen.contains(&change) {
+        for change in [*raise, Mode::Return { from: to, to: from }] {
+            if !seen.contains(&change) {
                 let found = "every change has one";
                 context.wrong(rule::MODE_CHANGE, change.label(modes), "no row", found);
             }
         }
     }
+    check_quiet(context, terms, over, analyses);
 }
 
 /// Whether answers to a question of the leader are there before it asks again: the next question voids them.

@@ -133,7 +133,9 @@ fn purge_times(ports: &Ports<'_>, bits: &dyn Fn(usize) -> Option<u64>) -> Option
         if ports.port_graph.groups[server].is_empty() {
             continue;
         }
-        if let Some(profile) = topology.nodes[egress.node].profile {
+        // Who purges in no time needs no bound of what is purged.
+        let profile = topology.nodes[egress.node].profile;
+        if let Some(profile) = profile.filter(|it| it.purge_frame_ns_max > 0) {
             let frames = bits(server)?.div_ceil(SMALLEST_WIRE_BITS);
             per_node[egress.node] +=
                 i128::from(frames) * i128::from(profile.purge_frame_ns_max) * 1_000;
