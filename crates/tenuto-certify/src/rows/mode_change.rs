@@ -13,6 +13,8 @@ use crate::streams::envelopes::{contract_envelope, enforced_envelope, is_bounded
 use crate::streams::levels::{host_levels, levels_of};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
+/// A switch purges so many frames before signals are served again.
+const PURGE_STEP_FRAMES: u128 = 64;
 /// One poll of the leader, in a return: it asks again after this if a switch did not vote.
 const POLL_PS: u128 = 50_000_000_000;
 /// What signals are charged for happens once in this time.
@@ -146,6 +148,7 @@ fn arrange(context: &Context<'_>) -> u128 {
         let rest = u128::from(info.propagation_ps)
             + u128::from(info.tick_ps)
             + u128::from(net.latency_max_ps(info.peer))
+            + kept_back(net, info.node)
             + processing(context, port);
         let hop = sending.saturating_add(rest.saturating_mul(FINE_PER_PS));
         hops.entry(info.node).or_default().push((info.peer, hop));
@@ -161,6 +164,16 @@ fn arrange(context: &Context<'_>) -> u128 {
         own.saturating_add(farthest(&hops, starter, all))
     };
     switches.map(|(node, _)| from(node)).max().unwrap_or(0).div_ceil(FINE_PER_PS)
+}
+
+/// For so long a switch that swaps and purges may serve no signal: the swap and one step of the purge. Where ports share a
+/// processor, P has both.
+fn kept_back(net: &Net<'_>, node: usize) -> u128 {
+    let profile = net.profile(node).filter(|_| net.device(node).is_none());
+    let ns = profile.map_or(0, |it| {
+        u128::from(it.swap_ns_max) + PURGE_STEP_FRAMES * u128::from(it.purge_frame_ns_max)
+    });
+    ns * 1_000
 }
 
 /// (S + b_s)/C at a trunk.

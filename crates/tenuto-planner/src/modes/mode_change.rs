@@ -18,6 +18,8 @@ const SMALLEST_WIRE_BITS: u64 = 84 * 8;
 const POLL_PS: i128 = 50_000_000_000;
 /// Least time between two changes, for which the signals of one are charged, picoseconds.
 const DWELL_PS: i128 = 100_000_000_000;
+/// Frames that a switch purges before it looks at signals again.
+const PURGE_STEP_FRAMES: i128 = 64;
 /// Messages of a return that cross the network: propose, vote, commit, confirm, resume.
 const RETURN_SPREADS: i128 = 5;
 
@@ -42,7 +44,8 @@ pub(crate) fn arrange(
         at_start[egress.peer] = at_start[egress.peer].max(shared);
         let arrived = topology.nodes[egress.peer].latency_max_ps() + shared;
         let wait = signal_wait(ports, mode_inputs, server);
-        costs.push(wait.checked_add(egress.propagation_ps + arrived)?);
+        let held = held(ports, egress.node);
+        costs.push(wait.checked_add(held + egress.propagation_ps + arrived)?);
     }
     let switches = (0..topology.nodes.len()).filter(|&n| !topology.nodes[n].is_host());
     let mut worst = 0;
@@ -57,6 +60,19 @@ pub(crate) fn arrange(
         worst = worst.max(own + last);
     }
     Some(worst)
+}
+
+/// How long a switch that changes its mode does not look at signals that wait: it swaps, then asks queued frames
+/// where they belong, so many at a time. A shared processor counts both among its work.
+fn held(ports: &Ports<'_>, node: usize) -> i128 {
+    let profile = ports.topology.nodes[node].profile;
+    match profile.filter(|_| ports.processors.site(node).is_none()) {
+        Some(it) => {
+            let step_ns = i128::from(it.purge_frame_ns_max).saturating_mul(PURGE_STEP_FRAMES);
+            (i128::from(it.swap_ns_max) + step_ns).saturating_mul(1_000)
+        }
+        None => 0,
+    }
 }
 
 /// (S + b_s)/C, S the largest frame of any mode at that port.
