@@ -2,11 +2,11 @@
 
 use proptest::prelude::*;
 use support::{
-    GENERATION, activate, frame, message_frame, mode_config, modes, monitor, signal, signal_bytes,
-    with_modes,
+    Bench, GENERATION, activate, frame, message_frame, mode_config, modes, monitor, signal,
+    signal_bytes, with_modes,
 };
 use tenuto_dataplane::DropReason as R;
-use tenuto_dataplane::switch::SwitchEvent;
+use tenuto_dataplane::switch::{PURGE_STEP_FRAMES, SwitchEvent};
 use tenuto_dataplane::{Dropped, TimerId};
 use tenuto_openflow::{Body, Experimenter, ModeEventKind, ModesMessage, MonitorKind};
 use tenuto_units::Span;
@@ -61,6 +61,32 @@ fn a_violation_raises_inside_the_call_and_loses_no_frame_of_the_message() {
     bench.receive(1, &frame(2, 100));
     assert_eq!(bench.drops(), [R::OutOfMode]);
     bench.drain();
+}
+
+/// With 140 frames to be purged in steps of 64, neighbours hear of the raise after the first.
+#[test]
+fn signals_leave_between_the_steps_of_a_purge() {
+    let mut bench = with_modes();
+    for _ in 0..140 {
+        bench.receive(1, &frame(2, 60));
+    }
+    bench.switch.purge_in_steps(true);
+    bench.signal(4, signal(K::Raise, 5, 1));
+    assert_eq!(bench.switch.mode(), (1, 1, 5), "the tables are those of the new mode");
+    assert_eq!((bench.drops(), bench.events()), (vec![], vec![]), "nothing is purged yet");
+    let step = |bench: &mut Bench| bench.switch.purge_some(&mut bench.frames, &mut bench.fx);
+    assert!(step(&mut bench), "more is left");
+    assert_eq!(bench.drops().len(), PURGE_STEP_FRAMES);
+    let left = bench.run_to(bench.now + Span::from_us(100));
+    let is_signal = |(_, bytes): &(u32, Vec<u8>)| tenuto_wire::SignalFrame::parse(bytes).is_ok();
+    assert!(!is_signal(&left[0]) && left.len() > 1, "the frame whose slot had begun");
+    assert!(left[1..].iter().all(is_signal), "{left:?}");
+    assert!(step(&mut bench) && !step(&mut bench), "64 and 11");
+    assert_eq!(bench.drops().len(), 139 - PURGE_STEP_FRAMES);
+    let [SwitchEvent::Swapped { from: 0, to: 1, purged: 139, .. }] = bench.events()[..] else {
+        panic!("one swap, told at its end")
+    };
+    assert!(!step(&mut bench), "it is over");
 }
 
 #[test]

@@ -128,11 +128,7 @@ fn longest_busy(analysis: &Analysis<'_>, before: &[(&ModeResult, i128)]) -> Opti
     Some(longest)
 }
 
-fn told(
-    analysis: &Analysis<'_>,
-    mode_input: &ModeInput,
-    now: &Solution,
-) -> SettlingRound {
+fn told(analysis: &Analysis<'_>, mode_input: &ModeInput, now: &Solution) -> SettlingRound {
     let topology = analysis.ports.topology;
     let picos = |value: i128| u64::try_from(value).unwrap_or(u64::MAX);
     let mut round = SettlingRound::default();
