@@ -65,6 +65,8 @@ pub(crate) enum Verb {
     Show(crate::verbs::show::Show),
     /// An OpenFlow 1.3 switch over real interfaces, until Ctrl-C or SIGTERM
     Switch(crate::verbs::switch::Switch),
+    /// Slices in front of a switch of others, until Ctrl-C or SIGTERM
+    Proxy(crate::verbs::proxy::Proxy),
     /// Many tenants' controllers on this machine, each in a sandbox of its own
     Tenants(crate::verbs::tenants::Tenants),
     /// What the tables of a switch do to one frame, step by step
@@ -560,7 +562,8 @@ impl Verb {
             Self::Tenants(it) => it.wants_json(),
             Self::Profile(it) => it.json,
             Self::Export(_) | Self::Report(_) | Self::Exec(_) => false,
-            Self::Switch(_) | Self::Trace(_) | Self::Completions(_) | Self::Man(_) => false,
+            Self::Switch(_) | Self::Proxy(_) | Self::Trace(_) => false,
+            Self::Completions(_) | Self::Man(_) => false,
         }
     }
 }

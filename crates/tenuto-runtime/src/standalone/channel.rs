@@ -45,6 +45,8 @@ pub(super) struct Channel {
     output: Vec<u8>,
     sent: usize,
     async_bytes_max: usize,
+    /// Answers that may wait before further requests do.
+    pub(super) answers_max: usize,
     /// Asynchronous messages dropped because the peer did not read.
     pub(super) unread: u64,
     /// When the peer was last heard.
@@ -83,6 +85,7 @@ impl Channel {
             output: Vec::new(),
             sent: 0,
             async_bytes_max,
+            answers_max: ANSWERS_MAX,
             unread: 0,
             heard: now,
             probed: false,
@@ -95,7 +98,7 @@ impl Channel {
         }
     }
 
-    fn waiting(&self) -> usize {
+    pub(super) fn waiting(&self) -> usize {
         self.output.len() - self.sent
     }
 
@@ -134,7 +137,7 @@ impl Channel {
 
     /// Whether its peer does not read its answers, so that nothing more is done for it.
     pub(super) fn is_paused(&self) -> bool {
-        self.waiting() > ANSWERS_MAX
+        self.waiting() > self.answers_max
     }
 
     /// Whether a whole message waits for its turn.

@@ -121,7 +121,7 @@ fn run<D: Datapath>(
     beside::remember_processors();
     // Before this thread is put on one of them.
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let mut telling = Telling::start(tell)?;
+    let mut telling = Telling::start(tell, SwitchNews::Untold)?;
     let news: &mut dyn FnMut(SwitchNews) = &mut |news| telling.tell(news);
     let mut poll = PollSet::new();
     let mut groups = IoGroups::new(settings.io_threads.count);

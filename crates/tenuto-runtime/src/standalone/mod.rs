@@ -28,6 +28,7 @@ mod queue_levels;
 mod reopening;
 mod replica;
 mod settings;
+mod slice_proxy;
 mod stream;
 mod succession;
 mod telling;
@@ -50,6 +51,7 @@ pub use settings::{
     ControllerSettings, IoThreads, PortSettings, SliceSettings, SwitchSettings, TapDirection,
     TapSettings, TlsFiles,
 };
+pub use slice_proxy::{ProxiedSlice, ProxyNews, ProxySettings, run_slice_proxy};
 pub(crate) use telling::Quota;
 pub use tls::{Asks, tls_server};
 pub use trace_text::{TraceNames, trace_text};

@@ -1,6 +1,5 @@
 //! News told beside the data path: who reads them may be slow or stop, and no frame waits for that.
 
-use super::news::SwitchNews;
 use crate::beside;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -13,26 +12,31 @@ const WAITING_MAX: usize = 256;
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Takes news at once and tells them when they are taken.
-pub(super) struct Telling {
-    queue: Option<SyncSender<SwitchNews>>,
+pub(super) struct Telling<N> {
+    queue: Option<SyncSender<N>>,
     /// Ends when everything has been told.
     told: Receiver<()>,
     untold: u64,
+    /// The news that so many were not told.
+    of_untold: fn(u64) -> N,
 }
 
-impl Telling {
+impl<N: Send + 'static> Telling<N> {
     /// Starts the thread that calls `tell`.
-    pub(super) fn start(tell: impl FnMut(SwitchNews) + Send + 'static) -> io::Result<Self> {
+    pub(super) fn start(
+        tell: impl FnMut(N) + Send + 'static,
+        of_untold: fn(u64) -> N,
+    ) -> io::Result<Self> {
         let (queue, news) = sync_channel(WAITING_MAX);
         let (done, told) = channel();
         beside::spawn("news", move || tell_all(&news, tell, done))?;
-        Ok(Self { queue: Some(queue), told, untold: 0 })
+        Ok(Self { queue: Some(queue), told, untold: 0, of_untold })
     }
 
     /// Takes news; what finds no room is counted, and the count is told as soon as there is.
-    pub(super) fn tell(&mut self, news: SwitchNews) {
+    pub(super) fn tell(&mut self, news: N) {
         let Some(queue) = &self.queue else { return };
-        if self.untold > 0 && queue.try_send(SwitchNews::Untold(self.untold)).is_ok() {
+        if self.untold > 0 && queue.try_send((self.of_untold)(self.untold)).is_ok() {
             self.untold = 0;
         }
         if self.untold > 0 || queue.try_send(news).is_err() {
@@ -41,7 +45,7 @@ impl Telling {
     }
 }
 
-impl Drop for Telling {
+impl<N> Drop for Telling<N> {
     fn drop(&mut self) {
         self.queue = None;
         // It ends without a word; a reader that takes nothing does not keep the switch from ending.
@@ -49,7 +53,7 @@ impl Drop for Telling {
     }
 }
 
-fn tell_all(news: &Receiver<SwitchNews>, mut tell: impl FnMut(SwitchNews), done: Sender<()>) {
+fn tell_all<N>(news: &Receiver<N>, mut tell: impl FnMut(N), done: Sender<()>) {
     for news in news {
         tell(news);
     }
@@ -101,17 +105,18 @@ impl Quota {
 
 #[cfg(test)]
 mod tests {
+    use super::super::news::SwitchNews;
     use super::*;
 
     #[test]
     fn a_reader_that_does_not_read_holds_nobody_up() {
         let (go, wait) = channel::<()>();
         let (heard, read) = channel();
-        let mut telling = Telling::start(move |news| {
+        let tell = move |news| {
             let _ = wait.recv();
             let _ = heard.send(news);
-        })
-        .expect("a thread");
+        };
+        let mut telling = Telling::start(tell, SwitchNews::Untold).expect("a thread");
         let lost = 100;
         for number in 0..WAITING_MAX + 1 + lost {
             telling.tell(SwitchNews::Warning(number.to_string()));

@@ -19,6 +19,7 @@ mod import;
 mod on_network;
 mod plan;
 pub(crate) mod profile;
+pub(crate) mod proxy;
 pub(crate) mod races;
 mod report;
 mod service_client;
@@ -62,6 +63,7 @@ pub(crate) fn run(verb: Verb) -> Result<ExitCode, Failure> {
         Verb::Flow(it) => flow::run(&it),
         Verb::Show(it) => show::run(&it),
         Verb::Switch(it) => switch::run(&it),
+        Verb::Proxy(it) => proxy::run(&it),
         Verb::Tenants(it) => tenants::run(&it),
         Verb::Trace(it) => trace::run(&it),
         Verb::Races(it) => races::run(&it),

@@ -53,8 +53,7 @@ fn of_file(settings: &SwitchSettings, slice: &SliceFile) -> Result<SliceSettings
         })?;
         ports.push((port.number, share.and_then(Rate::from_bps)));
     }
-    let limit =
-        |limit: Option<u64>, or| limit.and_then(|it| usize::try_from(it).ok()).unwrap_or(or);
+    let limits = Limits::of(slice);
     let to_controller = |(text, auxiliary): &(String, u8)| {
         controller(text).ok().map(|it| ControllerSettings { auxiliary: *auxiliary, ..it })
     };
@@ -72,16 +71,41 @@ fn of_file(settings: &SwitchSettings, slice: &SliceFile) -> Result<SliceSettings
             Some(true) => FailMode::Standalone,
             _ => FailMode::Secure,
         },
-        tables: slice.tables.unwrap_or(TABLES),
-        entries_max: limit(slice.entries, ENTRIES),
-        masks_max: limit(slice.masks, MASKS),
-        actions_max: limit(slice.actions, ACTIONS),
-        groups_max: limit(slice.groups, GROUPS),
-        meters_max: limit(slice.meters, METERS),
+        tables: limits.tables,
+        entries_max: limits.entries,
+        masks_max: limits.masks,
+        actions_max: limits.actions,
+        groups_max: limits.groups,
+        meters_max: limits.meters,
     })
 }
 
-const fn budget(of: SliceBudget) -> MessageBudget {
+/// What a slice may have in tables, as its file says or what is usual.
+pub(super) struct Limits {
+    pub(super) tables: u8,
+    pub(super) entries: usize,
+    pub(super) masks: usize,
+    pub(super) actions: usize,
+    pub(super) groups: usize,
+    pub(super) meters: usize,
+}
+
+impl Limits {
+    pub(super) fn of(slice: &SliceFile) -> Self {
+        let limit =
+            |limit: Option<u64>, or| limit.and_then(|it| usize::try_from(it).ok()).unwrap_or(or);
+        Self {
+            tables: slice.tables.unwrap_or(TABLES),
+            entries: limit(slice.entries, ENTRIES),
+            masks: limit(slice.masks, MASKS),
+            actions: limit(slice.actions, ACTIONS),
+            groups: limit(slice.groups, GROUPS),
+            meters: limit(slice.meters, METERS),
+        }
+    }
+}
+
+pub(super) const fn budget(of: SliceBudget) -> MessageBudget {
     let SliceBudget { messages, changes, packet_outs, statistics, packet_ins, bytes } = of;
     MessageBudget { messages, changes, packet_outs, statistics, packet_ins, bytes }
 }

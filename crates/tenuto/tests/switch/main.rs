@@ -14,6 +14,7 @@ mod open_vswitch;
 mod osken;
 mod peer;
 mod profiled;
+mod proxied;
 mod service;
 mod service_modes;
 mod slices;

@@ -1,0 +1,80 @@
+//! What the proxy tells whoever started it.
+
+use std::fmt::{self, Display, Formatter};
+use std::net::SocketAddr;
+use tenuto_dataplane::switch::ProxyEvent;
+
+/// Something that an operator wants to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProxyNews {
+    /// The switch can connect here.
+    Listening(SocketAddr),
+    /// The switch is there, and the slices are in front of it.
+    Switch(String),
+    /// A slice's controller is there.
+    Controller(String),
+    /// A peer is gone, was refused, or cannot be reached.
+    Gone {
+        /// Which.
+        peer: String,
+        /// Why.
+        why: String,
+    },
+    /// What the core tells.
+    Event(ProxyEvent),
+    /// Packet-ins for a slice that were dropped, as they were more than its budget, since the last such news.
+    Limited {
+        /// The slice.
+        slice: String,
+        /// How many.
+        packet_ins: u64,
+    },
+    /// More of the like than is told one by one.
+    More {
+        /// A slice, or the switch.
+        whose: String,
+        /// How many.
+        count: u64,
+    },
+    /// News that were not told, since they were not read.
+    Untold(u64),
+}
+
+impl Display for ProxyNews {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listening(address) => write!(f, "the switch connects at {address}"),
+            Self::Switch(peer) => write!(f, "slices are in front of the switch at {peer}"),
+            Self::Controller(slice) => write!(f, "slice {slice}: its controller is there"),
+            Self::Gone { peer, why } => write!(f, "{peer}: {why}"),
+            Self::Event(event) => told(f, event),
+            Self::Limited { slice, packet_ins } => {
+                write!(f, "slice {slice}: {packet_ins} packet-ins above its budget were dropped")
+            }
+            Self::More { whose, count } => write!(f, "{whose}: {count} more like that"),
+            Self::Untold(count) => write!(f, "{count} messages were not told"),
+        }
+    }
+}
+
+fn told(f: &mut Formatter<'_>, event: &ProxyEvent) -> fmt::Result {
+    match event {
+        ProxyEvent::Refused { slice, type_, code } => {
+            write!(f, "slice {slice}: a message of type {type_} was refused: {code}")
+        }
+        ProxyEvent::SwitchRefused(error) => write!(
+            f,
+            "the switch refused what slices need: error {}, code {}",
+            error.type_, error.code
+        ),
+        ProxyEvent::Foreign { table, priority, match_ } => write!(
+            f,
+            "table {table} has an entry that no slice has made: priority {priority}, {:?}",
+            match_.oxms
+        ),
+        ProxyEvent::Missing { slice, entries } => match slice {
+            Some(slice) => write!(f, "slice {slice}: {entries} entries are gone from the switch"),
+            None => write!(f, "{entries} entries that say whose a frame is are gone"),
+        },
+    }
+}

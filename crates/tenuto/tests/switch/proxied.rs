@@ -1,0 +1,270 @@
+//! Slices in front of a switch of others: an Open vSwitch behind `tenuto proxy`, controllers that behave and one that does not.
+
+use crate::lab::{Hosts, PATIENCE, has_program, in_lab, run, tenuto};
+use crate::open_vswitch::{OpenVswitch, Running};
+use crate::peer::{CONTROLLER, Peer, out, to_controller};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+use tenuto_io::signals::Signal;
+use tenuto_openflow::constants::{NO_BUFFER, port, table};
+use tenuto_openflow::{
+    Body, ErrorCode, FlowMod, FlowModCommand, MultipartRequest, Oxm, PacketOut, RequestBody,
+};
+
+/// Blue has hosts 1 and 2, green 3 and 4, red 5 and 6. Each frame of blue's asks its controller, as fast as answers come.
+const SLICES: &str = "tenuto_slices: 1\nslices:\n  \
+    blue: {datapath_id: 0x101, ports: [s1, s2], controllers: [\"tcp:127.0.0.1:6655\"], \
+    budget: {messages: 10000 /s, changes: 5000 /s, packet_outs: 5000 /s, packet_ins: 5000 /s, bytes: 10 MB/s}}\n  \
+    green: {datapath_id: 0x102, ports: [s3, s4], controllers: [\"tcp:127.0.0.1:6656\"]}\n  \
+    red: {datapath_id: 0x103, ports: [s5, s6], controllers: [\"tcp:127.0.0.1:6657\"]}\n";
+
+fn folder(test: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("proxied-{test}"));
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).expect("a folder for the test");
+    path
+}
+
+/// A running `tenuto proxy`.
+struct Proxy {
+    process: Running,
+    lines: Receiver<String>,
+    told: Vec<String>,
+}
+
+impl Proxy {
+    fn start(folder: &Path, slices: &str) -> Self {
+        std::fs::write(folder.join("slices.yaml"), slices).expect("a file for the test");
+        let mut command = tenuto(&["proxy", "slices.yaml", "--audit", "500ms"]);
+        command.args(["--backoff-max", "300ms"]).current_dir(folder);
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("the program");
+        let stderr = BufReader::new(child.stderr.take().expect("piped"));
+        let (tell, lines) = channel();
+        std::thread::spawn(move || {
+            for line in stderr.lines().map_while(Result::ok) {
+                println!("    proxy: {line}");
+                if tell.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut proxy = Self { process: Running(child), lines, told: Vec::new() };
+        proxy.wait_for("the switch connects at 127.0.0.1:6653");
+        proxy
+    }
+
+    fn wait_for(&mut self, part: &str) {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let line = self.lines.recv_timeout(left);
+            let line = line.unwrap_or_else(|_| panic!("never said `{part}`: {:?}", self.told));
+            let is_it = line.contains(part);
+            self.told.push(line);
+            if is_it {
+                return;
+            }
+        }
+    }
+
+    fn memory_kb(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.process.0.id());
+        let status = std::fs::read_to_string(path).expect("it runs");
+        let line = status.lines().find(|line| line.starts_with("VmRSS")).expect("Linux");
+        line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).expect("kB")
+    }
+
+    /// Ends it with SIGTERM, which is a good end.
+    fn stop(mut self) -> Vec<String> {
+        Signal::Terminate.send(self.process.0.id()).expect("it runs");
+        let status = self.process.0.wait().expect("a child");
+        assert!(status.success(), "{status}: {:?}", self.told);
+        self.told.extend(self.lines.iter());
+        self.told
+    }
+}
+
+fn quiet(command: &mut Command) -> Running {
+    let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    Running(quiet.spawn().expect("it was probed"))
+}
+
+fn reach(hosts: &Hosts, from: usize, to: usize) {
+    let until = Instant::now() + PATIENCE;
+    while hosts.ping(from, to, 3).0 < 3 {
+        assert!(Instant::now() < until, "{from} does not reach {to}");
+    }
+}
+
+/// What a slice may not do: match, send and delete what is not its own.
+fn attack() -> Vec<Body> {
+    let mut steal = FlowMod::new(FlowModCommand::Add, 0);
+    steal.priority = 60_000;
+    steal.match_ = vec![Oxm::InPort(1)].into();
+    let mut inject = FlowMod::new(FlowModCommand::Add, 0);
+    inject.priority = 60_000;
+    inject.instructions = vec![tenuto_openflow::Instruction::ApplyActions(vec![out(1)])];
+    let packet = PacketOut {
+        buffer_id: NO_BUFFER,
+        in_port: port::CONTROLLER,
+        actions: vec![out(2)],
+        data: vec![0xff; 64],
+    };
+    vec![
+        Body::FlowMod(steal),
+        Body::FlowMod(inject),
+        Body::PacketOut(packet),
+        Body::FlowMod(FlowMod::new(FlowModCommand::Delete, table::ALL)),
+    ]
+}
+
+/// Sends as much as is taken for so long, and reads nothing; messages that were sent.
+fn flood(peer: &mut Peer, time: Duration) -> usize {
+    let ports = Body::MultipartRequest(MultipartRequest::new(RequestBody::PortDescription));
+    let mut bodies = attack();
+    bodies.extend([Body::BarrierRequest, ports]);
+    let bytes: Vec<u8> = (1..)
+        .zip(bodies.iter().cycle().take(600))
+        .flat_map(|(xid, body)| tenuto_openflow::Message::new(xid, body.clone()).to_bytes())
+        .collect();
+    peer.stream.set_write_timeout(Some(Duration::from_millis(50))).expect("TCP");
+    let (until, mut sent) = (Instant::now() + time, 0);
+    // Cut anywhere: where it did not go on is where the next write begins.
+    let mut rest: &[u8] = &bytes;
+    while Instant::now() < until {
+        match peer.stream.write(rest) {
+            Ok(count) => rest = &rest[count..],
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+            Err(error) => panic!("after {sent} times 600 messages: {error}"),
+        }
+        if rest.is_empty() {
+            (rest, sent) = (&bytes, sent + 600);
+        }
+    }
+    sent
+}
+
+#[test]
+fn a_controller_that_misbehaves_harms_no_other_slice() {
+    const TEST: &str = "proxied::a_controller_that_misbehaves_harms_no_other_slice";
+    if !has_program("ovs-vswitchd", TEST) || !has_program("ovs-testcontroller", TEST) {
+        return;
+    }
+    in_lab(TEST, || {
+        let hosts = Hosts::new(6);
+        let red = TcpListener::bind("127.0.0.1:6657").expect("a network of its own");
+        let mut proxy = Proxy::start(&folder("misbehaves"), SLICES);
+        let switch = OpenVswitch::start(&["s1", "s2", "s3", "s4", "s5", "s6"], Some(7));
+        proxy.wait_for("slices are in front of the switch");
+        let _blue = quiet(Command::new("ovs-testcontroller").args(["ptcp:6655", "--unixctl=none"]));
+        let _green = quiet(&mut tenuto(&["app", "learning-switch", "--listen", "127.0.0.1:6656"]));
+        let mut bad = Peer::accept(&red);
+        reach(&hosts, 1, 2);
+        // What is judged: errors of each kind, and nothing of it in the switch.
+        for (body, code) in attack().into_iter().zip(["EPERM", "OUT_PORT", "OUT_PORT"]) {
+            bad.send(body);
+            let Body::Error(error) = bad.wait(|body| matches!(body, Body::Error(_))).body else {
+                unreachable!("it was waited for");
+            };
+            let told = ErrorCode::from_wire(error.type_, error.code).expect("a known one");
+            assert!(told.name().contains(code), "{told} for {code}");
+        }
+        // Its own are carried out: frames of its hosts come to it.
+        bad.add(1, Vec::new(), vec![to_controller()]);
+        bad.barrier();
+        assert_eq!(hosts.ping(5, 6, 1).0, 0);
+        bad.wait(|body| matches!(body, Body::PacketIn(_)));
+        let quiet_ms = hosts.ping(1, 2, 50);
+        let before = proxy.memory_kb();
+        let flooding = std::thread::spawn(move || (flood(&mut bad, Duration::from_secs(4)), bad));
+        // Blue's frames pass; green's hosts are heard of for the first time.
+        reach(&hosts, 3, 4);
+        let beside_ms = hosts.ping(1, 2, 50);
+        assert_eq!((quiet_ms.0, beside_ms.0), (50, 50));
+        assert_eq!((hosts.ping(1, 3, 2).0, hosts.ping(3, 5, 2).0), (0, 0));
+        let (sent, bad) = flooding.join().expect("it floods to its end");
+        let grown = proxy.memory_kb().saturating_sub(before);
+        println!(
+            "    {sent} messages taken of the flood; 50 answers in {:.2} ms quiet, {:.2} ms beside it; {grown} kB more",
+            quiet_ms.1, beside_ms.1
+        );
+        assert!(sent > 0 && grown < 64 << 10, "{sent}, {grown} kB");
+        let entries = switch.ofctl("dump-flows", &[]);
+        let stolen = |line: &&str| line.contains("priority=60000");
+        assert_eq!(entries.lines().find(stolen), None, "{entries}");
+        // Bytes that are no OpenFlow end its own connection alone: here the rest of a message never comes.
+        drop(bad);
+        let (mut stream, _): (TcpStream, _) = red.accept().expect("it is called again");
+        stream.write_all(&[0x47; 4_096]).expect("it is read");
+        proxy.wait_for("controller of red at 127.0.0.1:6657: a part of a message came in 5 s");
+        reach(&hosts, 1, 2);
+        reach(&hosts, 3, 4);
+        // What is made past the proxy is noticed.
+        switch.ofctl("add-flow", &["table=20,priority=7,actions=drop"]);
+        proxy.wait_for("table 20 has an entry that no slice has made: priority 7");
+        let told = proxy.stop();
+        let refused = told.iter().filter(|line| line.contains("slice red: a message")).count();
+        assert!((3..200).contains(&refused), "told {refused} times: {told:?}");
+        assert!(!told.iter().any(|line| line.contains("slice blue: a message")), "{told:?}");
+    });
+}
+
+#[test]
+fn a_switch_that_lacks_a_port_is_told_and_another_is_waited_for() {
+    in_lab("proxied::a_switch_that_lacks_a_port_is_told_and_another_is_waited_for", || {
+        let _hosts = Hosts::new(3);
+        let slices = "tenuto_slices: 1\nslices:\n  \
+            a: {datapath_id: 1, ports: [s3], controllers: [\"tcp:127.0.0.1:6655\"]}\n";
+        let mut proxy = Proxy::start(&folder("lacks"), slices);
+        let own = |ports: &[&str]| {
+            let mut command = tenuto(&["switch", "--controller", CONTROLLER]);
+            command.args(["--backoff-max", "200ms"]);
+            for port in ports {
+                command.args(["--port", port]);
+            }
+            quiet(&mut command)
+        };
+        let without = own(&["s1", "s2"]);
+        proxy.wait_for("slice a: the switch has no port s3, but s1, s2");
+        drop(without);
+        let _with = own(&["s3"]);
+        proxy.wait_for("slices are in front of the switch");
+        proxy.stop();
+    });
+}
+
+#[test]
+fn what_a_proxy_cannot_keep_is_refused_by_name() {
+    let folder = folder("refused");
+    let refused = |slices: &str, parts: &[&str]| {
+        let text = format!("tenuto_slices: 1\nslices:\n{slices}");
+        std::fs::write(folder.join("slices.yaml"), text).expect("a file for the test");
+        let (is_done, said) = run(tenuto(&["proxy", "slices.yaml"]).current_dir(&folder));
+        assert!(!is_done, "{said}");
+        crate::lab::has(&said, parts);
+    };
+    refused(
+        "  a: {datapath_id: 1, ports: {s1: 6 Mbit/s}, buffer: 64 kB, fail_mode: standalone, listen: [\"ptcp:6701\"]}\n",
+        &[
+            "slices.yaml",
+            "slice a: a share of port s1 cannot be kept",
+            "`buffer`",
+            "`fail_mode: standalone`",
+            "`listen`",
+            "it has 0 controllers, and needs one",
+        ],
+    );
+    let with = |more: &str| format!("controllers: [\"tcp:127.0.0.1:6655\"], {more}");
+    let two = |a: &str, b: &str| {
+        format!("  a: {{datapath_id: 1, {}}}\n  b: {{datapath_id: 2, {}}}\n", with(a), with(b))
+    };
+    refused(&two("ports: [s1]", "ports: [s1], vlans: [7]"), &["slices a and b would both own"]);
+    refused(&two("ports: [s1], tables: 200", "ports: [s2], tables: 54"), &["254 tables", "253"]);
+    refused("  a: {datapath_id: 1, ports: [s1], controllers: [\"tls:c:1\"]}\n", &["no TLS"]);
+    let (is_done, said) = run(&mut tenuto(&["proxy", "nowhere.yaml"]));
+    assert!(!is_done && said.contains("nowhere.yaml"), "{said}");
+}
