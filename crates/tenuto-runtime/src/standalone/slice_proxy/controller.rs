@@ -18,6 +18,8 @@ const ASYNC_BYTES_MAX: usize = 1 << 20;
 const TURN: usize = 64;
 /// While much waits for the switch it is looked at so often.
 const PAUSE: Span = Span::from_ms(5);
+/// Between two news of packet-ins that were dropped.
+const LIMITED: Span = Span::from_s(1);
 /// Where there was no thread for an attempt, the next one is after this.
 const NO_THREAD: Span = Span::from_s(1);
 
@@ -40,6 +42,8 @@ pub(super) struct Controller {
     link: Link,
     failures: u32,
     pub(super) told: Quota,
+    /// Packet-ins above its budget that were told, and when there may be news of more.
+    limited: (u64, Instant),
 }
 
 impl Controller {
@@ -53,6 +57,7 @@ impl Controller {
             link: Link::Idle,
             failures: 0,
             told: Quota::new(TOLD),
+            limited: (0, Instant::ZERO),
         }
     }
 
@@ -137,6 +142,20 @@ impl Controller {
         Ok(())
     }
 
+    /// How many packet-ins are to be told of, of so many that were dropped since the switch came: once a second.
+    pub(super) fn take_limited(&mut self, dropped: u64, now: Instant) -> Option<u64> {
+        let (told, at) = self.limited;
+        if dropped < told {
+            self.limited.0 = 0;
+        }
+        let more = dropped - self.limited.0;
+        if more == 0 || now < at {
+            return None;
+        }
+        self.limited = (dropped, now + LIMITED);
+        Some(more)
+    }
+
     pub(super) fn queue(&mut self, bytes: &[u8]) {
         if let Link::Up(channel) = &mut self.link {
             channel.queue(bytes);
@@ -164,5 +183,35 @@ impl Controller {
                 poll.remove(channel.key);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tenuto_dataplane::switch::MessageBudget;
+
+    #[test]
+    fn dropped_packet_ins_are_told_once_a_second_and_anew_of_another_switch() {
+        let slice = ProxiedSlice {
+            name: "a".into(),
+            datapath_id: 1,
+            ports: vec!["1".into()],
+            vlans: None,
+            networks: Vec::new(),
+            controller: Endpoint::parse("tcp:c:1").expect("it is one"),
+            tables: 1,
+            entries_max: 1,
+            masks_max: 1,
+            actions_max: 1,
+            groups_max: 1,
+            meters_max: 1,
+            budget: MessageBudget::default(),
+        };
+        let mut controller = Controller::new(&slice);
+        let at = |ms| Instant::ZERO + Span::from_ms(ms);
+        let told = [(0, 0), (5, 1), (9, 500), (9, 1_001), (9, 2_500), (3, 2_501)]
+            .map(|(dropped, ms)| controller.take_limited(dropped, at(ms)));
+        assert_eq!(told, [None, Some(5), None, Some(4), None, Some(3)]);
     }
 }

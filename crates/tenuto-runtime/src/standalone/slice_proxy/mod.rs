@@ -255,7 +255,14 @@ impl Proxy {
                 self.telling.tell(ProxyNews::Event(event));
             }
         }
-        for controller in &mut self.controllers {
+        let core = self.guest.as_ref().and_then(|guest| guest.proxy.as_ref());
+        for (at, controller) in self.controllers.iter_mut().enumerate() {
+            let dropped = core.and_then(|core| core.messages(at));
+            let dropped = dropped.map_or(0, |messages| messages.packet_ins_limited);
+            if let Some(packet_ins) = controller.take_limited(dropped, now) {
+                let slice = controller.slice.clone();
+                self.telling.tell(ProxyNews::Limited { slice, packet_ins });
+            }
             if let Some(count) = controller.told.take_untold(now) {
                 let whose = controller.slice.clone();
                 self.telling.tell(ProxyNews::More { whose, count });

@@ -22,6 +22,13 @@ pub enum ProxyNews {
     },
     /// What the core tells.
     Event(ProxyEvent),
+    /// Packet-ins for a slice that were dropped, as they were more than its budget, since the last such news.
+    Limited {
+        /// The slice.
+        slice: String,
+        /// How many.
+        packet_ins: u64,
+    },
     /// More of the like than is told one by one.
     More {
         /// A slice, or the switch.
@@ -41,6 +48,9 @@ impl Display for ProxyNews {
             Self::Controller(slice) => write!(f, "slice {slice}: its controller is there"),
             Self::Gone { peer, why } => write!(f, "{peer}: {why}"),
             Self::Event(event) => told(f, event),
+            Self::Limited { slice, packet_ins } => {
+                write!(f, "slice {slice}: {packet_ins} packet-ins above its budget were dropped")
+            }
             Self::More { whose, count } => write!(f, "{whose}: {count} more like that"),
             Self::Untold(count) => write!(f, "{count} messages were not told"),
         }
