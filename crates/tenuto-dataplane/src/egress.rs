@@ -148,7 +148,7 @@ pub struct Egress {
     /// What the device still takes.
     room: Room,
     /// While queued frames are asked where they belong.
-    rearranging: Option<Box<Rearranging>>,
+    rearranging: Rearranging,
 }
 
 impl EgressConfig {
@@ -178,7 +178,7 @@ impl Egress {
             delays: Vec::new(),
             gives_way: false,
             room: Room::default(),
-            rearranging: None,
+            rearranging: Rearranging::default(),
         }
     }
 
@@ -244,8 +244,8 @@ impl Egress {
         }
         self.backlog_bits[owner] = backlog;
         self.stats.backlog_bits_max = self.stats.backlog_bits_max.max(self.backlog_bits[FLOWS]);
-        if let Some(rearranging) = &mut self.rearranging {
-            rearranging.keep(queue, frame);
+        if self.rearranging.is_on() {
+            self.rearranging.keep(queue, frame);
         } else if self.committed.is_some() {
             self.append(place, frame);
         } else if self.shares.is_none() {
@@ -359,7 +359,7 @@ impl Egress {
         }
         self.stats.frames += 1;
         self.stats.bytes += bytes;
-        let is_plain = self.shares.is_none() && self.rearranging.is_none();
+        let is_plain = self.shares.is_none() && !self.rearranging.is_on();
         match self.signals.is_empty() && is_plain {
             true => match self.take_first() {
                 Some((frame, queue)) => self.begin(frame, queue),
@@ -375,7 +375,7 @@ impl Egress {
         self.committed = None;
         let next = match (self.signals.pop_front(), &self.shares) {
             (Some(signal), _) => Some((signal, SIGNAL_QUEUE)),
-            (None, _) if self.rearranging.is_some() => None,
+            (None, _) if self.rearranging.is_on() => None,
             (None, None) => self.take_first(),
             (None, Some(_)) => self.take_by_share(),
         };
@@ -440,9 +440,7 @@ impl Egress {
         for (queue, frames) in (0u8..).zip(&self.queues) {
             frames.iter().for_each(|f| visit(Some(queue), f));
         }
-        if let Some(rearranging) = &self.rearranging {
-            rearranging.kept().for_each(|(queue, f)| visit(Some(*queue), f));
-        }
+        self.rearranging.kept().for_each(|(queue, f)| visit(Some(*queue), f));
         if let Some(committed) = &self.committed {
             visit(None, &committed.queued);
         }

@@ -5,6 +5,7 @@ use super::{Egress, Queued};
 /// How far a port has come.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rearranging {
+    is_on: bool,
     /// The queue whose frames are asked.
     queue: u8,
     /// How many of its frames are not asked yet; `None` before it is begun.
@@ -14,6 +15,12 @@ pub(super) struct Rearranging {
 }
 
 impl Rearranging {
+    /// Whether frames are left to be asked.
+    #[inline]
+    pub(super) const fn is_on(&self) -> bool {
+        self.is_on
+    }
+
     /// Keeps a frame that has come until those before it stand where they belong.
     #[cold]
     pub(super) fn keep(&mut self, queue: u8, frame: Queued) {
@@ -29,7 +36,7 @@ impl Rearranging {
 impl Egress {
     /// From now on no frame but a signal begins its slot, until all that wait were asked where they belong ([`Self::rearrange`]).
     pub(crate) fn begin_rearranging(&mut self) {
-        self.rearranging.get_or_insert_default();
+        self.rearranging.is_on = true;
     }
 
     /// Asks queued frames, at most `most` of them, by their cookies and queues, where they belong now: `None` takes one
@@ -41,28 +48,36 @@ impl Egress {
         mut place: impl FnMut(u64, u8) -> Option<u8>,
         mut purged: impl FnMut(Queued),
     ) -> bool {
-        let Some(mut it) = self.rearranging.take() else { return true };
-        while let Some(waiting) = self.queues.get(usize::from(it.queue)) {
-            let mut left = it.left.unwrap_or(waiting.len());
+        while self.rearranging.is_on
+            && let Some(waiting) = self.queues.get(usize::from(self.rearranging.queue))
+        {
+            let queue = self.rearranging.queue;
+            let mut left = self.rearranging.left.unwrap_or(waiting.len());
             while left > 0 {
                 if *most == 0 {
-                    it.left = Some(left);
-                    self.rearranging = Some(it);
+                    self.rearranging.left = Some(left);
                     return false;
                 }
                 *most -= 1;
                 left -= 1;
-                self.rearrange_first(it.queue, &mut place, &mut purged);
+                self.rearrange_first(queue, &mut place, &mut purged);
             }
-            (it.queue, it.left) = (it.queue + 1, None);
+            (self.rearranging.queue, self.rearranging.left) = (queue + 1, None);
         }
-        for (queue, frame) in it.came {
+        self.end_rearranging();
+        true
+    }
+
+    /// All have been asked: what has come since goes behind them.
+    fn end_rearranging(&mut self) {
+        let mut came = std::mem::take(&mut self.rearranging.came);
+        for (queue, frame) in came.drain(..) {
             self.append(usize::from(queue), frame);
         }
+        self.rearranging = Rearranging { came, ..Rearranging::default() };
         if self.committed.is_none() {
             self.commit();
         }
-        true
     }
 
     /// Asks the first frame of a queue.
