@@ -12,6 +12,7 @@
 mod aside;
 mod delays;
 mod displacing;
+mod rearrange;
 mod rearranging;
 mod room;
 mod shares;
@@ -148,7 +149,7 @@ pub struct Egress {
     /// What the device still takes.
     room: Room,
     /// While queued frames are asked where they belong.
-    rearranging: Rearranging,
+    rearranging: Rearranging<Queued>,
 }
 
 impl EgressConfig {

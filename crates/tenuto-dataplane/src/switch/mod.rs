@@ -59,7 +59,7 @@ use crate::{DropReason, Dropped, Effects, Egress, FrameId, Frames, TimerId, Work
 use actions::group::{GroupState, Groups};
 use control::connection::Connection;
 use general::General;
-use mode::purging::Purging;
+use mode::swapped::Purging;
 use policy::Policy;
 use port::index::PortIndex;
 use port::{PortState, report};

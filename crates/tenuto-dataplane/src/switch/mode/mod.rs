@@ -27,16 +27,17 @@ mod going_back;
 mod healing;
 mod identity;
 mod mutant;
-pub(in crate::switch) mod purging;
+mod purging;
 pub(in crate::switch) mod signals;
+pub(in crate::switch) mod swapped;
 
 use debts::Debts;
 pub use debts::repeat_period;
 pub use mutant::Mutant;
 use mutant::is_mutant;
-pub use purging::PURGE_STEP_FRAMES;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+pub use swapped::PURGE_STEP_FRAMES;
 use tenuto_units::{Instant, Span};
 use tenuto_wire::{SignalKind, SignalRepr};
 

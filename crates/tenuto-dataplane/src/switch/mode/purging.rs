@@ -1,36 +1,12 @@
 //! What has lost its place at a swap leaves the queues, at once or in steps between which signals leave.
 
+use super::swapped::{PURGE_STEP_FRAMES, Swapped};
 use crate::egress::Egress;
 use crate::switch::actions::group::GroupState;
 use crate::switch::{Switch, SwitchEvent};
 use crate::{DropReason, Dropped, Effects, Frames};
 use tenuto_openflow::ModeEventKind;
-use tenuto_units::Instant;
 use tenuto_wire::frame_bytes;
-
-/// Frames that are asked where they belong before a signal that waits can leave: what the analysis charges
-/// a hop of signals with (docs/theory/analysis.md, "D_mc").
-pub const PURGE_STEP_FRAMES: usize = 64;
-
-/// How a switch purges, and what is left of the last swap.
-#[derive(Clone, Copy, Debug, Default)]
-pub(in crate::switch) struct Purging {
-    in_steps: bool,
-    owed: Option<Swapped>,
-}
-
-/// A swap whose frames were not all asked yet.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::switch) struct Swapped {
-    pub(in crate::switch) at: Instant,
-    pub(in crate::switch) epoch: u64,
-    pub(in crate::switch) from: u8,
-    pub(in crate::switch) to: u8,
-    pub(in crate::switch) admitted: u8,
-    pub(in crate::switch) purged: u32,
-    /// The place of the port that is asked.
-    pub(in crate::switch) place: usize,
-}
 
 impl Switch {
     /// Whether a change of the mode leaves its purge to [`Self::purge_some`] from now on, so that signals can leave in between.

@@ -1,6 +1,6 @@
 //! Mode signals on the wire: who may send them, how many, and what the agent's wishes cause.
 
-use super::purging::Swapped;
+use super::swapped::Swapped;
 use super::{ModeAction, ModeAgent};
 use crate::switch::{PortRole, Switch, SwitchEvent};
 use crate::{DropReason, Dropped, Effects, FrameId, Frames, Queued, SIGNAL_QUEUE, Work};
