@@ -3,8 +3,8 @@
 use super::event::{EventKind, Run};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bits that reachability may take: half a gigabyte.
-const BITS_MAX: usize = 1 << 32;
+/// Bytes that reachability may take.
+const REACHABILITY_BYTES_MAX: usize = 1 << 29;
 /// Edges at most: numbers that many share would make them quadratic.
 const EDGES_MAX: usize = 4_000_000;
 /// Events and edges that are walked over at most: a minute or so.
@@ -141,7 +141,7 @@ impl Reach {
     /// In words, if there are too many.
     pub(super) fn of(order: &Order, wanted: &BTreeSet<usize>) -> Result<Self, String> {
         let words = wanted.len().div_ceil(64).max(1);
-        if words.saturating_mul(64).saturating_mul(wanted.len()) > BITS_MAX {
+        if words.saturating_mul(8).saturating_mul(wanted.len()) > REACHABILITY_BYTES_MAX {
             return Err(format!("{} events that touch tables are too many", wanted.len()));
         }
         order.check_walks(wanted.len())?;
