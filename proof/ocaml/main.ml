@@ -304,7 +304,7 @@ let raise_rows (steady : Change.claimed array) ((a, c_level), (r : Change.t)) =
     else if not (Change.updated steady.(a) r.terms) then Refused (Printf.sprintf "D_update: more than %s ps" (Z.to_string update))
     else if not fine then Checked "a claim before it is refused"
     else if not (Change.has_backlogs steady.(a)) then Checked "a backlog has no theorem"
-    else if not (Change.queued steady.(a) r.terms) then Checked (Printf.sprintf "D_q: more than %s ps of frames can be queued, the plan counts the mode before" (Z.to_string queues))
+    else if not (Change.queued steady.(a) r.terms) then Checked (Printf.sprintf "D_q: more than %s ps of frames can be queued" (Z.to_string queues))
     else Refused "less than its terms") in
   let at_once = function
     | what, Proved by when c_level > a + 1 -> (what, Checked ("in steps; at once: " ^ by))

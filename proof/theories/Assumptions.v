@@ -54,4 +54,4 @@ Print Assumptions forgotten_leaving.
 Print Assumptions forgotten_purge.
 Print Assumptions forgotten_frame_before_a_signal.
 Print Assumptions queued_in_the_mode_before.
-Print Assumptions told_after_the_swap_is_later.
+Print Assumptions forgotten_holding_back.

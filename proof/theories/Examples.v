@@ -160,7 +160,7 @@ Qed.
 
 Definition real : trace := raised always.
 Definition raise_ : raise := Raise (fun p => match p with 1%nat => Some 0%nat | 2%nat => Some 1%nat | _ => None end)
-  3000 0 (fun s => match s with 0%nat => 3000 | _ => 4100 end) (fun s => match s with 0%nat => 3040 | _ => 4140 end).
+  3000 0 (fun s => match s with 0%nat => 3000 | _ => 4184 end) (fun s => match s with 0%nat => 3021 | _ => 4205 end).
 Lemma is_raise : raises high real raise_.
 Proof.
   constructor.
@@ -168,8 +168,9 @@ Proof.
   - intros v Hv. each_visit Hv; cbn; intros E; try discriminate; reflexivity.
 Qed.
 
-(* where a switch turns, one frame is queued, and takes 20; a signal is there too *)
-Definition fabric_ : fabric := Fabric [None; Some 0%nat; Some 1%nat; Some 1%nat] [Some 0%nat; Some 1%nat; None; Some 0%nat] [20; 20] [20; 20].
+(* where a switch turns, one frame is queued, and takes 1; a signal is there too, and is held back for the 20 of the swap
+   and a step of 64 frames *)
+Definition fabric_ : fabric := Fabric [None; Some 0%nat; Some 1%nat; Some 1%nat] [Some 0%nat; Some 1%nat; None; Some 0%nat] [20; 20] [1; 1].
 Lemma signals_spread : spreads low real raise_ fabric_.
 Proof.
   constructor.
@@ -177,17 +178,17 @@ Proof.
   - split; [cbn; lia|]. vm_compute. discriminate.
   - intros [|s]; vm_compute; discriminate.
   - intros p a b Ea Eb. destruct p as [|[|[|[|p]]]]; cbn in Ea, Eb; try discriminate; inversion Ea; inversion Eb; subst.
-    + right. exists (hop signal 0 1 3000 4000). split; [cbn; tauto|]. repeat split; vm_compute; discriminate.
+    + right. exists (hop signal 0 1 3000 4000), 4184. split; [cbn; tauto|]. repeat split; vm_compute; discriminate.
     + left. vm_compute. discriminate.
     + destruct p; discriminate.
   - intros [|[|s]] Hs; [| |cbn in Hs; lia].
     + exists 3000. repeat split; vm_compute; discriminate.
-    + exists 4100. repeat split; vm_compute; discriminate.
+    + exists 4184. repeat split; vm_compute; discriminate.
 Qed.
 
-(* D_arrange 1100, D_update 20, D_q 1800 at least: 90 frames of 64 bit; more is claimed *)
-Definition dists : list (list Z) := [[0; 1100]; [200; 0]].
-Lemma change_is_accepted : change_ok low low_claims fabric_ dists 1100 20 4000 5120 = true.
+(* D_arrange 1184, D_update 20, D_q 86 at least: 86 frames of 64 bit; more is claimed *)
+Definition dists : list (list Z) := [[0; 1184]; [284; 0]].
+Lemma change_is_accepted : change_ok low low_claims fabric_ dists 1184 20 3916 5120 = true.
 Proof. vm_compute. reflexivity. Qed.
 
 (* The raise: until all have swapped flow 1 may bring what it brings in the window. *)
@@ -218,13 +219,13 @@ Proof. reflexivity. Qed.
 Lemma swapped_in_time p s : r_switch raise_ p = Some s -> r_swapped raise_ s <= r_trigger raise_ + units real 5120.
 Proof.
   apply (raise_in_time low low_claims rising rising_claims real raise_ fabric_ (fun _ => -1) (fun _ => -1) starts_drained
-    low_is_followed signals_spread dists 1100 20 4000 5120 stretches change_is_accepted rising_is_accepted).
+    low_is_followed signals_spread dists 1184 20 3916 5120 stretches change_is_accepted rising_is_accepted).
 Qed.
 
 Lemma rising_holds : all_hold rising rising_claims (with_span real (always_until None)).
 Proof.
   apply (raise_holds low low_claims rising rising_claims real raise_ fabric_ _ _ None starts_drained low_is_followed
-    rising_is_valid is_raise signals_spread dists 1100 20 4000 5120 stretches change_is_accepted rising_is_accepted).
+    rising_is_valid is_raise signals_spread dists 1184 20 3916 5120 stretches change_is_accepted rising_is_accepted).
 Qed.
 
 Definition in_high : trace := with_span real (drained_span real raise_ (busy_at busy_) (from_at 5120 from) None).
@@ -233,7 +234,7 @@ Definition in_high : trace := with_span real (drained_span real raise_ (busy_at 
 Lemma high_is_valid : valid high in_high.
 Proof.
   rewrite <- high_after. apply (drain_holds low low_claims rising rising_claims real raise_ fabric_ (fun _ => -1) (fun _ => -1) None
-    starts_drained low_is_followed rising_is_valid is_raise signals_spread dists 1100 20 4000 5120 stretches
+    starts_drained low_is_followed rising_is_valid is_raise signals_spread dists 1184 20 3916 5120 stretches
     change_is_accepted rising_is_accepted busy_ from switch_of 27120).
   - intros [|[|[|[|p]]]]; try reflexivity. cbn. now destruct p.
   - vm_compute. reflexivity.

@@ -89,15 +89,21 @@ Proof.
   unfold full, units in *. lia.
 Qed.
 
+(** [held back]: a switch that learns of a raise serves no signal while it swaps, nor during a step of its purge.
+    So a signal v may be in its queue later than the switch knows, and its last bit may go on the line (at [left]) later
+    than the port's rules let it: both together by no more than eta. *)
+Definition held_back (t : trace) (eta knows left : Z) (v : visit) : Prop :=
+  Z.max 0 (v_arrival v - knows) + Z.max 0 (left - v_handover v) <= units t eta.
+
 (** So a switch behind a trunk knows of a raise in time, if a signal is not lost: the term of a trunk
     in D_arrange. *)
-Corollary trunk_in_time n t i p s burst rate d latency v knows knows' : 0 < t_unit t -> port_works n t p ->
+Corollary trunk_in_time n t i p s burst rate d eta latency v knows left knows' : 0 < t_unit t -> port_works n t p ->
   signals_at n t i p s burst rate -> room_for_signals n p s burst rate d -> In v (visits_at t p) -> class v = 0 ->
-  v_port v = p -> v_arrival v <= knows -> knows' <= received n t v + units t latency ->
-  knows' <= knows + units t (d + p_tick (port_at n p) + p_propagation (port_at n p) + latency).
+  held_back t eta knows left v -> knows' <= left + units t (p_propagation (port_at n p) + latency) ->
+  knows' <= knows + units t (d + p_tick (port_at n p) + p_propagation (port_at n p) + eta + latency).
 Proof.
-  intros U W S R Hv Cv Pv A B. pose proof (signal_in_time n t i p s burst rate d v U W S R Hv Cv).
-  unfold received in B. rewrite Pv in B. unfold units in *. lia.
+  intros U W S R Hv Cv A B. pose proof (signal_in_time n t i p s burst rate d v U W S R Hv Cv).
+  unfold held_back, units in *. lia.
 Qed.
 
 (** ** A raise: signals spread, switches swap *)
@@ -109,6 +115,10 @@ Record fabric := Fabric {
   k_swap : list Z;                (* of a switch: to go by other tables *)
   k_purge : list Z                (* and to drop or move one frame that is queued *)
 }.
+
+(** A switch that purges serves signals after so many frames. *)
+Definition purge_step : Z := 64.
+Definition eta_of (k : fabric) (s : nat) : Z := nth s (k_swap k) 0 + purge_step * nth s (k_purge k) 0.
 
 Definition switch_at (k : fabric) (s p : nat) : bool :=
   match nth p (k_of k) None with Some s' => Nat.eqb s s' | None => false end.
@@ -148,12 +158,12 @@ Record spreads (k : fabric) : Prop := {
   starts : (r_starter r < length (k_swap k))%nat /\
     r_knows r (r_starter r) <= r_trigger r + units t (latency_of n k (r_starter r));
   no_sooner : forall s, r_trigger r <= r_knows r s;
-  (* [signals]: a switch that knows sends a signal on every trunk, and at least one copy of it comes;
-     or the other knew before *)
+  (* [signals]: a switch that knows sends a signal on every trunk, [held back] by no more than its swap and a step of
+     its purge, and at least one copy of it comes; or the other knew before *)
   heard : forall p a b, nth p (k_of k) None = Some a -> nth p (k_behind k) None = Some b ->
     r_knows r b <= r_knows r a \/
-    exists v, In v (t_visits t) /\ v_port v = p /\ class v = 0 /\ v_arrival v <= r_knows r a /\
-      r_knows r b <= received n t v + units t (latency_of n k b);
+    exists v left, In v (t_visits t) /\ v_port v = p /\ class v = 0 /\ held_back t (eta_of k a) (r_knows r a) left v /\
+      r_knows r b <= left + units t (p_propagation (port_at n p) + latency_of n k b);
   (* [model]: swap and purge take no longer than the profile says *)
   swaps : forall s, (s < length (k_swap k))%nat -> exists y,
     r_knows r s <= y <= r_knows r s + units t (nth s (k_swap k) 0) /\

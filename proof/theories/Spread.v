@@ -1,6 +1,7 @@
 (** How soon a raise is everywhere: D_mc. The checker, and that it is right.
 
-    [n] is the mode before. D_arrange is the way of a signal over trunks; D_update the longest swap;
+    [n] is the mode before. D_arrange is the way of a signal over trunks, held back at each by a swap and a step of a purge;
+    D_update the longest swap;
     D_q the time to purge what was queued in the mode before, and what lines have brought since. *)
 From Coq Require Import ZArith List Bool Lia PeanoNat.
 From Tenuto Require Import Sums Intervals Description Model Busy Line Contract Accepts Ways Arrivals Groups Delay Backlog
@@ -71,7 +72,7 @@ Definition signal_bits (p : nat) : Z :=
 Definition sending (p : nat) : Z := up ((in_front p + signal_bits p) * ps_per_s) (p_rate_min (port_at n p)).
 Definition trunk_at (p : nat) : list trunk :=
   match nth p (k_of k) None, nth p (k_behind k) None with
-  | Some a, Some b => [Trunk a b (sending p + p_tick (port_at n p) + p_propagation (port_at n p) + latency_of n k b)]
+  | Some a, Some b => [Trunk a b (sending p + p_tick (port_at n p) + p_propagation (port_at n p) + eta_of k a + latency_of n k b)]
   | _, _ => []
   end.
 Definition trunks : list trunk := flat_map trunk_at (seq 0 (length (n_ports n))).
@@ -257,7 +258,7 @@ Proof.
   intros Hp Ea Eb Ok tr Htr Pos. apply in_seq in Hp. unfold trunk_at in Htr. rewrite Ea, Eb in Htr.
   destruct Htr as [<-|[]]. cbn [t_from t_to t_delay] in *. split; [reflexivity|]. split; [reflexivity|].
   apply andb_true_iff in Ok. destruct Ok as [Ow Ok].
-  destruct (heard _ _ _ _ S p a b Ea Eb) as [Le|[v [Hv [Pv [Cv [Av Kv]]]]]]; [unfold units; nia|].
+  destruct (heard _ _ _ _ S p a b Ea Eb) as [Le|[v [left [Hv [Pv [Cv [Hb Kv]]]]]]]; [unfold units; nia|].
   destruct (signal_of n p) as [i|] eqn:E; [|unfold trunk_ok in Ok; rewrite E in Ok; discriminate].
   pose proof (trunk_signals p i Ow Ok E ltac:(lia)) as Sg. destruct (signal_spec p i E) as [Hi _].
   pose proof (port_facts n c good p ltac:(lia)) as Fp. pose proof (contract_facts n c good i Hi) as F. cbn zeta in F.
@@ -271,8 +272,8 @@ Proof.
     - split; [|exact Ok]. apply up_nonneg; [lia|apply Z.mul_nonneg_nonneg; nia].
     - apply up_nonneg; [lia|]. nia.
     - rewrite (Z.mul_comm (p_rate_min _)). apply up_spec. lia. }
-  pose proof (trunk_in_time n t i p _ _ _ _ (latency_of n k b) v (r_knows r a) (r_knows r b) unit_pos
-    (ports _ _ V p ltac:(lia)) Sg Ro ltac:(rewrite <- Pv; now apply at_port_in) Cv Pv Av Kv) as T. exact T.
+  exact (trunk_in_time n t i p _ _ _ _ (eta_of k a) (latency_of n k b) v (r_knows r a) left (r_knows r b) unit_pos
+    (ports _ _ V p ltac:(lia)) Sg Ro ltac:(rewrite <- Pv; now apply at_port_in) Cv Hb Kv).
 Qed.
 
 Lemma all_know own starter dist : arranged (trunks n k) own starter dist = true ->
