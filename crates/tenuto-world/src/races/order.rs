@@ -8,7 +8,12 @@ const REACHABILITY_BYTES_MAX: usize = 1 << 29;
 /// Edges at most: numbers that many share would make them quadratic.
 const EDGES_MAX: usize = 4_000_000;
 /// Events and edges that are walked over at most: a minute or so.
-const STEPS_MAX: usize = 20_000_000_000;
+const STEPS_MAX: u64 = 20_000_000_000;
+
+/// As large as it is on any machine.
+pub(super) const fn product(one: usize, other: usize) -> u64 {
+    (one as u64).saturating_mul(other as u64)
+}
 
 /// Edges between events, by their places in the run.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +38,7 @@ impl Order {
     /// # Errors
     /// In words, if it would take too long to walk from so many events.
     pub(super) fn check_walks(&self, count: usize) -> Result<(), String> {
-        let steps = count.saturating_mul(self.edges() + self.after.len());
+        let steps = product(count, self.edges() + self.after.len());
         match steps > STEPS_MAX {
             true => Err(format!("{count} accesses among {} events are too many", self.after.len())),
             false => Ok(()),

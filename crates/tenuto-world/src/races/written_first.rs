@@ -2,12 +2,12 @@
 
 use super::commute::{deletes, modifies};
 use super::event::{Access, Command, FlowEntry, Run, Write};
-use super::order::{Order, Reach};
+use super::order::{Order, Reach, product};
 use super::race::Race;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Races times look-ups that are compared at most: a minute or so.
-const PAIRS_MAX: usize = 20_000_000_000;
+const PAIRS_MAX: u64 = 20_000_000_000;
 
 /// An entry of a table, and the events that have written it.
 struct Standing {
@@ -79,7 +79,7 @@ pub(super) fn covered(
     let racing: BTreeSet<usize> = races.iter().flat_map(|it| [it.one, it.other]).collect();
     let reach = Reach::of(order, &racing)?;
     order.check_walks(2 * dependencies.len())?;
-    if dependencies.len().saturating_mul(races.len()) > PAIRS_MAX {
+    if product(dependencies.len(), races.len()) > PAIRS_MAX {
         let count = races.len();
         return Err(format!("{count} races and {} look-ups are too many", dependencies.len()));
     }
