@@ -32,15 +32,15 @@ Qed.
 (** ** A signal on a trunk *)
 
 (** Signals are flow i, the only one of class 0 at p, within a token bucket of [burst] bits and [rate]
-    bit/s; no frame there is above s bits. This is so in every mode and between: nothing else is
+    bit/s; no other frame there is above s bits. This is so in every mode and between: nothing else is
     asked of other flows. *)
 Record signals_at (n : network) (t : trace) (i p : nat) (s burst rate : Z) : Prop := {
   signals_bucket : forall x y, x <= y ->
     full t * sumif f_size (released_in i x y) (t_frames t) <= full t * burst + rate * (y - x);
   signals_first : forall w, In w (visits_at t p) -> 0 <= class w /\ (class w = 0 ->
     flow_of w = i /\ In (v_frame w) (t_frames t) /\ v_arrival w = f_release (v_frame w));
-  frames_at_most : forall w, In w (visits_at t p) -> 0 < size w <= s;
-  below_at_most : p_below (port_at n p) <= s;
+  frames_at_most : forall w, In w (visits_at t p) -> 0 < size w /\ (0 < class w -> size w <= s);
+  below_at_most : 0 <= s /\ p_below (port_at n p) <= s;
   frames_positive : forall f, In f (t_frames t) -> 0 < f_size f;
   visits_apart : NoDup (visits_at t p);
   once_each : forall w w', In w (visits_at t p) -> In w' (visits_at t p) -> class w = 0 -> class w' = 0 ->
@@ -64,7 +64,7 @@ Proof.
   assert (Clr : cleared t p 0 (-1)).
   { intros w Hw _ Aw. pose proof (in_order _ _ _ W w Hw). lia. }
   assert (Bl : blocks n t p s 0 (-1) (v_arrival v)).
-  { split; [exact Be|]. intros w Hw _ _ _. apply (Sz w Hw). }
+  { split; [tauto|]. intros w Hw Cw _ _. apply (Sz w Hw). exact Cw. }
   pose proof (Sz v Hv) as Sv.
   destruct (late_frame n t p W (fun w Hw => proj1 (Sz w Hw)) U Rp s 0 (-1) v (units t d) Bl Clr)
     as [u [Hu L]]; try assumption; try lia.

@@ -39,7 +39,6 @@ Definition sum_list (l : list Z) : Z := fold_right Z.add 0 l.
 Definition places_at (p : nat) (f : flow) : list nat :=
   filter (fun x => Nat.eqb (at_port (place_at f x)) p) (seq 0 (length (f_places f))).
 Definition largest (p : nat) : Z := max_list (flat_map (fun f => map (flow_frame f) (places_at p f)) (n_flows n)).
-Definition in_front (p : nat) : Z := Z.max (Z.max (p_below (port_at n p)) (p_other (port_at n p))) (largest p).
 
 (** The flow of the signals at a port: alone in class 0, and alone in beginning there. *)
 Definition is_signal (p : nat) (f : flow) : bool :=
@@ -51,6 +50,11 @@ Definition is_signal (p : nat) (f : flow) : bool :=
 Definition signal_of (p : nat) : option nat :=
   find (fun i => is_signal p (flow_at n i)) (seq 0 (length (n_flows n))).
 Definition is_own (p i : nat) : bool := match signal_of p with Some j => Nat.eqb i j | None => false end.
+
+(** What may be in front of signals: no frame but theirs, which come first in first out. *)
+Definition in_front (p : nat) : Z := Z.max (Z.max (p_below (port_at n p)) (p_other (port_at n p)))
+  (max_list (flat_map (fun i => if is_own p i then [] else map (flow_frame (flow_at n i)) (places_at p (flow_at n i)))
+    (seq 0 (length (n_flows n))))).
 
 Definition own_only (p : nat) : bool :=
   forallb (fun i => is_own p i || forallb (fun x => negb (is_root (flow_at n i) x)) (places_at p (flow_at n i)))
@@ -167,12 +171,10 @@ Proof.
     now rewrite Pv in O.
 Qed.
 
-Lemma frame_small v : own_only n (v_port v) = true -> In v (t_visits t) -> size v <= largest n (v_port v).
+Lemma frame_fits v : own_only n (v_port v) = true -> In v (t_visits t) ->
+  size v <= flow_frame n (flow_at n (flow_of v)) (v_place v).
 Proof.
-  intros O Hv. pose proof (frame_lt n t V v Hv) as Hi. transitivity (flow_frame n (flow_at n (flow_of v)) (v_place v)).
-  2: { apply max_list_in. apply in_flat_map. exists (flow_at n (flow_of v)). split; [now apply nth_In|].
-       apply in_map. now apply visit_at_places. }
-  unfold flow_frame. pose proof (size_bounds n t V v Hv) as Sz.
+  intros O Hv. pose proof (frame_lt n t V v Hv) as Hi. unfold flow_frame. pose proof (size_bounds n t V v Hv) as Sz.
   assert (Con : t_babbling t (flow_of v) = false -> size v <= c_frame (f_contract (flow_at n (flow_of v)))).
   { intros B. apply (frame_size _ _ _ (contracts _ _ V _ Hi B)); auto. now apply (visit_frame _ _ (ways_hold _ _ V)). }
   assert (Unmetered : f_meter (flow_at n (flow_of v)) = None -> size v <= c_frame (f_contract (flow_at n (flow_of v)))).
@@ -184,6 +186,12 @@ Proof.
     destruct (passed_size n c t good V v m Hv Em) as [Le _]; [unfold parent_of; congruence|].
     pose proof (up_spec (n_frame_min n * m_burst m) (n_frame_min n - m_uncounted m) ltac:(lia)). nia.
   - pose proof (root_is_signal v O Hv Ep) as E. destruct (signal_facts _ _ E) as [_ [_ [M _]]]. now apply Unmetered.
+Qed.
+
+Lemma frame_small v : own_only n (v_port v) = true -> In v (t_visits t) -> size v <= largest n (v_port v).
+Proof.
+  intros O Hv. etransitivity; [now apply frame_fits|]. apply max_list_in. apply in_flat_map. exists (flow_at n (flow_of v)).
+  split; [apply nth_In; apply (frame_lt n t V v Hv)|]. apply in_map. now apply visit_at_places.
 Qed.
 
 Lemma one_visit v w : In v (t_visits t) -> In w (t_visits t) -> v_frame v = v_frame w -> v_port v = v_port w -> v = w.
@@ -236,10 +244,16 @@ Proof.
       destruct (visit_from _ _ (ways_hold _ _ V) w Hv) as [[_ A]|[u [_ [_ [Pu _]]]]]; [exact A|].
       rewrite Ok, Ro in Pu. discriminate.
     + pose proof (others_below _ _ _ (ports _ _ V p Hp) w Ho Pw) as [_ L]. specialize (L i Hi). lia.
-  - intros w Hw. split; [now apply (sizes_at n c t good V p)|]. unfold in_front. destruct (At w Hw) as [Pw [Hv|Ho]].
-    + pose proof (frame_small w ltac:(now rewrite Pw) Hv) as G. rewrite Pw in G. lia.
+  - intros w Hw. split; [now apply (sizes_at n c t good V p)|]. intros Cw. unfold in_front. destruct (At w Hw) as [Pw [Hv|Ho]].
+    + assert (G : size w <= max_list (flat_map (fun j => if is_own n p j then []
+        else map (flow_frame n (flow_at n j)) (places_at p (flow_at n j))) (seq 0 (length (n_flows n))))); [|lia].
+      etransitivity; [apply (frame_fits w ltac:(now rewrite Pw) Hv)|]. apply max_list_in. apply in_flat_map. exists (flow_of w).
+      split; [apply in_seq; pose proof (frame_lt n t V w Hv); lia|]. unfold is_own. rewrite E.
+      destruct (Nat.eqb_spec (flow_of w) i) as [Eq|_]; [rewrite (class_of n t V w Hv), Eq in Cw; lia|].
+      apply in_map. rewrite <- Pw. now apply visit_at_places.
     + pose proof (others_below _ _ _ (ports _ _ V p Hp) w Ho Pw). lia.
-  - unfold in_front. lia.
+  - pose proof (max_list_nonneg (flat_map (fun j => if is_own n p j then []
+        else map (flow_frame n (flow_at n j)) (places_at p (flow_at n j))) (seq 0 (length (n_flows n))))). unfold in_front. lia.
   - intros f Hf. pose proof (frame_bounds _ _ (frames_real _ _ V) f Hf). lia.
   - apply (visits_at_nodup n t V).
   - intros w w' Hw Hw' C C' Ef. destruct (At w Hw) as [Pw [Hv|Ho]];
@@ -264,7 +278,8 @@ Proof.
   pose proof (port_facts n c good p ltac:(lia)) as Fp. pose proof (contract_facts n c good i Hi) as F. cbn zeta in F.
   assert (Ro : room_for_signals n p (in_front n p) (c_message (f_contract (flow_at n i))) (signal_rate n (flow_at n i))
     (sending n p)).
-  { pose proof (max_list_nonneg (flat_map (fun f => map (flow_frame n f) (places_at p f)) (n_flows n))) as Ln.
+  { pose proof (max_list_nonneg (flat_map (fun j => if is_own n p j then []
+      else map (flow_frame n (flow_at n j)) (places_at p (flow_at n j))) (seq 0 (length (n_flows n))))) as Ln.
     pose proof (wf_parts n c good) as [_ [_ [Tol _]]]. assert (0 < ps_per_s) by (unfold ps_per_s; lia).
     unfold trunk_ok in Ok. rewrite E in Ok. apply andb_true_iff in Ok. destruct Ok as [Ok _]. apply Z.leb_le in Ok.
     assert (0 <= in_front n p) by (unfold in_front; lia).
