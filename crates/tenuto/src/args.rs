@@ -372,7 +372,7 @@ pub(crate) struct Sim {
     /// Captures of the links, pcap with nanoseconds, one file per direction, in this folder
     #[arg(long, value_name = "DIR", conflicts_with_all = ["schedule", "frames"])]
     pub(crate) pcap: Option<PathBuf>,
-    /// Of these links only, each named by its ends: sw1-sw2,sw2-d1
+    /// Of these links only, each named by its ends: sw1-sw2,sw3-d1
     #[arg(long, value_name = "LINK,LINK", value_delimiter = ',', requires = "pcap")]
     pub(crate) links: Vec<String>,
     /// Trace that Perfetto and chrome://tracing open: frames, queues, mode changes and drops over time
@@ -495,22 +495,22 @@ pub(crate) struct Explore {
     #[command(flatten)]
     pub(crate) application: ExploreApp,
     /// A watched flow exceeds its start contract N times; without any, each of them once
-    #[arg(long, value_name = "FLOW[=N]", value_parser = times)]
+    #[arg(long, value_name = "FLOW[=N]", value_parser = times, conflicts_with = "app")]
     pub(crate) excess: Vec<(String, u8)>,
     /// N frames of a flow that has no place in higher modes; without any, one of each
-    #[arg(long, value_name = "FLOW[=N]", value_parser = times)]
+    #[arg(long, value_name = "FLOW[=N]", value_parser = times, conflicts_with = "app")]
     pub(crate) frame: Vec<(String, u8)>,
     /// Signals that may be lost; without it, what the network tolerates
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with = "app")]
     pub(crate) lost_signals: Option<u8>,
     /// Times that a switch may lose its power and start again
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "app")]
     pub(crate) crashes: u8,
     /// Most ticks that a frame is on a link
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "app")]
     pub(crate) delay_ticks: u8,
     /// Quiet window before a return, in ticks
-    #[arg(long, value_name = "N", default_value_t = 8)]
+    #[arg(long, value_name = "N", default_value_t = 8, conflicts_with = "app")]
     pub(crate) quiet_ticks: u8,
     /// Most states to visit
     #[arg(long, value_name = "N", default_value_t = 5_000_000)]

@@ -232,7 +232,10 @@ fn not_played(run: &RunDocument, all: bool) -> String {
 fn host_share(run: &RunDocument) -> String {
     let own =
         |row: &FlowRow| Some(i128::from(row.deadline_ns) - i128::from(row.queueing_bound_ns?));
-    let is_eaten = |row: &&FlowRow| row.delay_bound_ns.is_some_and(|bound| bound > row.deadline_ns);
+    let is_eaten = |row: &&FlowRow| {
+        let is_above = row.delay_bound_ns.is_some_and(|bound| bound > row.deadline_ns);
+        is_above && own(row).is_some_and(|slack| slack >= 0)
+    };
     let eaten: Vec<&FlowRow> = run.flows.iter().filter(is_eaten).collect();
     let least = eaten.iter().filter_map(|&row| Some((own(row)?, row))).min_by_key(|(ns, _)| *ns);
     let Some((slack, row)) = least else { return String::new() };

@@ -73,7 +73,8 @@ pub(crate) struct ExploreApp {
 pub(crate) struct SimApp {
     /// An application by name or a Python file, instead of a plan
     #[arg(long, value_name = "APP|FILE.py", conflicts_with_all = [
-        "scenario", "duration_ns", "output", "frames", "report", "schedule"])]
+        "scenario", "duration_ns", "output", "frames", "report", "schedule", "gantt", "devices", "timers",
+        "control_rate", "comparison", "pcap", "links", "trace", "hops", "campaign", "beyond", "jobs", "drawn"])]
     pub(crate) app: Option<String>,
     #[command(flatten)]
     pub(crate) on_network: OnNetwork,

@@ -178,7 +178,11 @@ fn accepted_text(accepted: &Accepted) -> String {
     let ms = ms_down(i128::from(accepted.took_us) * 1_000_000);
     let word =
         if accepted.in_force { "ADMITTED: decision" } else { "WOULD BE ADMITTED after decision" };
-    writeln!(text, "{word} {}, by {} in {ms} ms", accepted.decision, accepted.decided_by)
+    let state = match accepted.state.as_str() {
+        "pending" => "; pending: not all switches have it yet",
+        _ => "",
+    };
+    writeln!(text, "{word} {}, by {} in {ms} ms{state}", accepted.decision, accepted.decided_by)
         .expect("a string");
     text
 }

@@ -17,6 +17,7 @@ use tenuto_world::campaign::Reach;
 use tenuto_world::clockwork::{self, Devices, FrameLog, RunProgress};
 
 pub(crate) fn run(args: &Sim) -> Result<Outcome, Failure> {
+    check_flags(args)?;
     let planned = planning::of_input(&args.input, &args.planning)?;
     let can_run = planned.promise().can_run();
     if !can_run && !args.comparison {
@@ -54,6 +55,33 @@ pub(crate) fn run(args: &Sim) -> Result<Outcome, Failure> {
     match args.drawn {
         Some(seed) => drawn.judged(seed, judged),
         None => Ok(judged),
+    }
+}
+
+/// A flag that another is missing for is refused, also where that other could not stand beside a third.
+fn check_flags(args: &Sim) -> Result<(), Failure> {
+    let (of_app, has_app) = (&args.application, args.application.app.is_some());
+    let (devices, campaign) = (args.devices, args.campaign.is_some());
+    let cases = campaign || args.drawn.is_some();
+    let flags = [
+        ("--gantt", args.gantt.is_some(), "--schedule", args.schedule.is_some()),
+        ("--timers", args.timers, "--devices", devices),
+        ("--control-rate", args.control_rate.is_some(), "--devices", devices),
+        ("--links", !args.links.is_empty(), "--pcap", args.pcap.is_some()),
+        ("--jobs", args.jobs.is_some(), "--campaign", campaign),
+        ("--beyond", args.beyond, "--campaign or --drawn", cases),
+        ("--record", of_app.record.is_some(), "--app", has_app),
+        ("--app-set", !of_app.on_network.app_set.is_empty(), "--app", has_app),
+        ("--send", !of_app.on_network.send.is_empty(), "--app", has_app),
+        ("--reply", !of_app.on_network.reply.is_empty(), "--app", has_app),
+    ];
+    match flags.iter().find(|(_, is_given, _, has_other)| *is_given && !has_other) {
+        Some((flag, _, other, _)) => Err(Failure::input(
+            format!("{flag} belongs to {other}, which is not there"),
+            None,
+            None,
+        )),
+        None => Ok(()),
     }
 }
 

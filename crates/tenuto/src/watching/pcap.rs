@@ -42,7 +42,7 @@ impl Captures {
         let ends = ends(plan, links)?;
         if ends.len() > FILES_MAX {
             let message = format!("{} files for --pcap; at most {FILES_MAX}", ends.len());
-            let hint = "name the links that are of interest: --links sw1-sw2,sw2-d1";
+            let hint = "name the links that are of interest: --links sw1-sw2,sw3-d1";
             return Err(Failure::input(message, None, Some(hint)));
         }
         std::fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))?;

@@ -324,3 +324,21 @@ fn a_python_program_runs_in_virtual_time_and_is_explored() {
     let found = tenuto_in(&folder, &["explore", "line.yaml", "--app", "clock.py"]);
     found.exits(1).says(&["VIOLATED", "not deterministic"]);
 }
+
+/// What an application or a campaign has no use for is refused, and not left out in silence.
+#[test]
+fn flags_without_effect_are_refused() {
+    for flags in [
+        &["--app", "learning-switch", "--campaign", "3"][..],
+        &["--app", "learning-switch", "--pcap", "out"],
+        &["--for", "1s", "--record", "x.rec"],
+        &["--campaign", "2", "--gantt", "x.svg"],
+        &["--campaign", "2", "--links", "a-b"],
+    ] {
+        tenuto(&[&["sim", "line.yaml"], flags].concat()).exits(2);
+    }
+    for flags in [["--crashes", "1"], ["--lost-signals", "1"], ["--excess", "tick"]] {
+        let app = ["explore", "line.yaml", "--app", "learning-switch"];
+        tenuto(&[&app[..], &flags].concat()).exits(2);
+    }
+}
