@@ -86,8 +86,16 @@ impl Analysed {
         for mode in context.raises() {
             let Mode::Raise { from, to } = mode else { continue };
             let analysis = context.analyse(mode);
-            // A raise may come in steps: the slowest of them counts.
-            let steps = (from..to).map(|start| common.purging(context, start, &backlogs).sum());
+            // A raise may come in steps: the slowest of them counts. Where the plan says of one of them
+            // nothing, nothing is taken to end: what ends adds to what a frame holds back on whole paths.
+            let is_said = |start: u8| {
+                let change = Mode::Raise { from: start, to };
+                context.plan.mode_changes.iter().any(|row| row.change == change)
+            };
+            let steps = (from..to).map(|start| {
+                let terms = common.purging(context, start, &backlogs);
+                terms.sum().filter(|_| is_said(start))
+            });
             let slowest = steps.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten();
             let ends = raise::ends(context, &analysis, slowest);
             slowest_by.insert(mode, slowest);

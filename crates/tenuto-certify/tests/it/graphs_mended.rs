@@ -160,6 +160,34 @@ fn a_proof_is_not_larger_than_what_is_looked_at() {
 }
 
 #[test]
+fn terms_cost_what_they_look_at() {
+    // A thousand flows at one server, each named by itself, and sums of them again and again.
+    let (flows, sums) = (1_000, 40_000);
+    let mut document = row();
+    let flow = &document["description"]["flows"][0];
+    let of = |n: usize| {
+        let mut flow = flow.clone();
+        flow["name"] = json!(format!("f{n}"));
+        flow["arrival"] = json!([{"burst_ubit": 1, "rate_ubps": 1}]);
+        flow["targets"] = json!([]);
+        flow
+    };
+    let all: Vec<Value> = (0..flows).map(of).collect();
+    document["description"]["flows"] = json!(all);
+    document["bounds"] = json!([]);
+    let named = (0..flows).map(|n| json!({"monotone": [0, [n, 0], 0, 0, 0]}));
+    let summed = (0..sums).map(|_| json!({"all-arrival": [0, [1, 0], 0, 0, 0, 1]}));
+    let terms: Vec<Value> = named.chain(summed).collect();
+    let node = json!({"server": 0, "next": null, "delay_ps": 1_000_000_000, "busy_ps": null,
+        "dates": [[0, "service"]]});
+    document["bursts"] = json!([{"flow": 0, "visit": 1, "bucket": {"burst_ubit": 0, "rate_ubps": 0},
+        "proof": {"nodes": [node], "time_parts": 1, "data_parts": 1, "terms": terms}}]);
+    let findings = certify_bounds(&sealed(document)).expect_err("too large");
+    let is_spent = |it: &Finding| it.found.contains("larger than what is looked at");
+    assert!(findings.iter().any(is_spent), "{findings:?}");
+}
+
+#[test]
 fn names_are_of_one_server_flow_and_target_each() {
     let taken = |findings: Vec<Finding>| findings.iter().any(|it| it.to_string().contains("taken"));
     assert!(taken(findings(|it| it["description"]["servers"][1]["name"] = json!("one"))));

@@ -185,6 +185,14 @@ fn nothing_observed_is_above_what_was_promised() {
 }
 
 #[test]
+fn raises_without_a_bound_end_nothing_for_planner_and_checker() {
+    // No D_mc is known there, yet flows that a raise would end are above others on whole paths.
+    let mut tally = Tally::default();
+    tally.network(634);
+    assert!(tally.networks == 1 && tally.failures.is_empty(), "{:?}", tally.failures);
+}
+
+#[test]
 fn shared_processors_keep_their_promises_in_every_mode() {
     let tally = campaign(40, Tally::shared);
     assert!(tally.feasible * 4 >= tally.networks && tally.changes > 0, "{tally:?}");

@@ -83,12 +83,20 @@ pub(crate) fn proved(net: &Net<'_>, proof: &Proof, objective: Objective) -> Resu
         which: None,
     };
     for (index, term) in proof.terms.iter().enumerate() {
-        sum.term(term, objective).map_err(|flaw| format!("term {index}: {flaw}"))?;
+        let paid = tree.spend(digits(&[time_parts, data_parts]));
+        paid.and_then(|()| sum.term(term, objective))
+            .map_err(|flaw| format!("term {index}: {flaw}"))?;
     }
     sum.objective(objective, &under)?;
     sum.boxes(objective)?;
     let rate = sum.bucket(objective)?.map(|bucket| bucket.rate).unwrap_or_default();
     Ok(Proved { most: ceil_div(sum.most, under), rate })
+}
+
+/// Digits of 64 bits of all these together.
+fn digits(numbers: &[&BigInt]) -> usize {
+    let bits: u64 = numbers.iter().map(|number| number.bits()).sum();
+    1 + usize::try_from(bits / 64).unwrap_or(usize::MAX)
 }
 
 /// Flows that are named by themselves.
@@ -186,6 +194,7 @@ impl Sum<'_> {
         let line = self.tree.net.line(from.min(self.tree.net.stops.len() - 1));
         let line = line.filter(|_| is_there).ok_or("no such line")?;
         let here = self.tree.nodes.get(node).ok_or("no such node")?.server;
+        self.tree.spend(self.tree.net.stops[here].len())?;
         let stops = self.tree.net.stops[here].iter();
         let is_from = |s: &&Stop| self.tree.net.earlier(**s).is_some_and(|(_, f)| f == from);
         // Those of a way come from one server, here too: a group does so as a whole.
@@ -204,13 +213,18 @@ impl Sum<'_> {
     /// All groups that go the way of a flow's visit at a node.
     pub(super) fn like(&self, node: usize, stop: Stop) -> Result<Vec<usize>, Flaw> {
         self.at(node, stop)?;
-        self.groups.like(node, stop).ok_or_else(|| "that flow is in no group".to_owned())
+        let groups = self.groups.like(node, stop).ok_or("that flow is in no group")?;
+        self.tree.spend(groups.len())?;
+        Ok(groups)
     }
 
     /// The sum of one bucket of every flow of some groups, as they are known where it is named.
     fn together(&self, node: usize, groups: &[usize], which: usize) -> Result<Line, Flaw> {
         let mut sum = Line { burst: BigInt::ZERO, rate: BigInt::ZERO };
-        for &stop in &self.tree.net.stops[self.tree.nodes[node].server] {
+        let stops = &self.tree.net.stops[self.tree.nodes[node].server];
+        self.tree.spend(stops.len())?;
+        let groups: BTreeSet<usize> = groups.iter().copied().collect();
+        for &stop in stops {
             if self.groups.of(node, stop).is_some_and(|group| groups.contains(&group)) {
                 let bucket = self.tree.net.buckets(stop).get(which).ok_or("no such bucket")?;
                 sum.burst += &bucket.burst;
@@ -245,7 +259,7 @@ impl Sum<'_> {
         let before = self.tree.child(node, stop);
         let (child, earlier) = before.ok_or("nothing of it is in front of that node")?;
         let there = self.like(child, earlier)?;
-        if self.flows(&here) != self.flows(&there) {
+        if self.flows(&here)? != self.flows(&there)? {
             return Err("others go that way in front of that node".into());
         }
         let (out_early, out_late) = (self.tree.fifo(child, early)?, self.tree.fifo(child, late)?);
@@ -255,9 +269,13 @@ impl Sum<'_> {
     }
 
     /// The flows of some groups.
-    fn flows(&self, groups: &[usize]) -> BTreeSet<usize> {
-        let members = groups.iter().flat_map(|&group| &self.groups.all[group].members);
-        members.map(|member| member.0).collect()
+    fn flows(&self, groups: &[usize]) -> Result<BTreeSet<usize>, Flaw> {
+        let mut flows = BTreeSet::new();
+        for group in groups.iter().map(|&group| &self.groups.all[group]) {
+            self.tree.spend(group.members.len())?;
+            flows.extend(group.members.iter().map(|member| member.0));
+        }
+        Ok(flows)
     }
 
     pub(super) fn add(&mut self, unknown: Unknown, weight: &BigInt) {
@@ -283,6 +301,7 @@ impl Sum<'_> {
             && node != last
             && let Some(next) = self.tree.nodes[node].next
         {
+            self.tree.spend(1)?;
             (node, date) = (next, exit);
         }
         Ok(Unknown::Amount(node, group, date))
@@ -295,6 +314,7 @@ impl Sum<'_> {
         date: usize,
         weight: &BigInt,
     ) -> Result<(), Flaw> {
+        self.tree.spend(digits(&[weight]))?;
         let name = self.name(node, group, date)?;
         self.add(name, weight);
         Ok(())
@@ -405,6 +425,7 @@ impl Sum<'_> {
                     way.push(next);
                 }
                 let mut exit = 0;
+                self.tree.spend(way.len())?;
                 for node in way.into_iter().rev() {
                     exit = self.tree.fifo(node, exit)?;
                 }
@@ -449,9 +470,8 @@ impl Sum<'_> {
             *balance.entry(group).or_default() += rest;
             if rest.is_positive() {
                 let of = &self.groups.all[group];
-                let depth = self.tree.depth(of.way.entry);
-                let depth =
-                    depth.ok_or("amounts are left over, and nothing bounds how long ago")?;
+                let depth = self.tree.depth(of.way.entry)?;
+                self.tree.spend(of.members.len())?;
                 let mut width = of.width(self.tree.net, &depth).ok_or("a flow without a bucket")?;
                 if let Some((grows, bucket)) = &grown
                     && *grows == Some(group)

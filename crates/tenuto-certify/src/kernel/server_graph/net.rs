@@ -98,6 +98,13 @@ impl<'a> Net<'a> {
         self.budget.spend(steps)
     }
 
+    /// Takes what it costs to compare curves at every bend of either.
+    pub(super) fn spend_on(&self, server: usize, arrivals: &Curve) -> bool {
+        let (lines, pieces) = (arrivals.len(), self.graph.servers[server].service.len());
+        let bends = lines.saturating_add(pieces.saturating_mul(pieces));
+        self.spend(bends.saturating_mul(lines.saturating_add(pieces)))
+    }
+
     /// The claimed delay of a server.
     pub(crate) fn delay(&self, server: usize) -> Option<i128> {
         self.delays[server]
@@ -159,7 +166,8 @@ impl<'a> Net<'a> {
             self.arrivals(server, &curve)
         });
         let packet = BigInt::from(self.graph.servers[server].packet_ubit) * FINE;
-        let is_within = arrivals.as_ref().is_some_and(|arrivals| match asked {
+        let looked_at = arrivals.as_ref().filter(|arrivals| self.spend_on(server, arrivals));
+        let is_within = looked_at.is_some_and(|arrivals| match asked {
             Asked::Delay if self.is_fifo(server) => {
                 self.service(server, BigInt::ZERO).keeps_up(arrivals, time_ps)
             }

@@ -37,6 +37,7 @@ impl Sum<'_> {
         {
             return self.amount(next, group, exit, weight);
         }
+        self.tree.spend(1)?;
         match self.tree.fifo(node, exit) {
             Ok(date) => self.amount(node, group, date, weight)?,
             Err(_) => self.add(Unknown::Left(node, group, exit), weight),
@@ -87,14 +88,17 @@ impl Sum<'_> {
         let groups = self.meant(node, stop)?;
         let passage = self.passage(node, date, last)?;
         let weight = &self.of_data * &m.0;
+        self.tree.spend(groups.len())?;
         let mut sum = Line { burst: BigInt::ZERO, rate: BigInt::ZERO };
         for group in groups {
             if self.groups.all[group].way.entry != node {
                 return Err("flows are bounded where they enter".into());
             }
+            self.tree.spend(passage.exits.len())?;
             if !self.passes(node, group, last) {
                 return Err("the flow ends before that node".into());
             }
+            self.tree.spend(self.groups.all[group].members.len())?;
             let bucket = self.groups.all[group].bucket(self.tree.net, which);
             let bucket = bucket.ok_or("no such bucket")?;
             sum.burst += bucket.burst;
@@ -117,6 +121,7 @@ impl Sum<'_> {
         let passage = self.passage(node, date, last)?;
         let net = self.tree.net;
         let stops = &net.stops[self.tree.nodes[node].server];
+        self.tree.spend(stops.len())?;
         let is_from = |s: &&Stop| net.earlier(**s).is_some_and(|(_, server)| server == from);
         // Those of a way come from one server, here too: a group does so as a whole.
         let groups: BTreeSet<usize> =
@@ -137,6 +142,7 @@ impl Sum<'_> {
         m: &Natural,
     ) -> Result<(), Flaw> {
         let passage = self.passage(node, date, last)?;
+        self.tree.spend(self.groups.at[node].len())?;
         let goes_on = |group: &usize| self.groups.all[*group].way.last != node;
         let groups: BTreeSet<usize> =
             self.groups.at[node].iter().copied().filter(goes_on).collect();
@@ -158,6 +164,7 @@ impl Sum<'_> {
         weight: &BigInt,
     ) -> Result<(), Flaw> {
         for group in groups {
+            self.tree.spend(passage.exits.len())?;
             let end = self.groups.all[group].way.last;
             let ends = passage.exits.iter().find(|(node, _)| *node == end);
             let (node, exit) = *ends.or(passage.exits.last()).ok_or("a way without nodes")?;
@@ -214,10 +221,10 @@ impl Sum<'_> {
         while let Some(next) = self.tree.nodes[way[way.len() - 1]].next {
             way.push(next);
         }
+        self.tree.spend(way.len())?;
         let mut exit = 0;
         for node in way.into_iter().rev() {
-            let dates = self.tree.nodes[node].dates.iter();
-            let found = dates.clone().position(|d| *d == Date(exit, Kind::Service));
+            let found = self.tree.place(node, Date(exit, Kind::Service));
             exit = found.ok_or_else(|| format!("node {node}: no service date on the way"))?;
         }
         Ok((entry, first, exit))
@@ -229,6 +236,7 @@ impl Sum<'_> {
         let mut exits = Vec::new();
         loop {
             let Date(exit, _) = self.tree.date(node, date)?;
+            self.tree.spend(1)?;
             exits.push((node, exit));
             if node == last {
                 return Ok(Passage { exits, late: self.tree.exit(node, date)? });

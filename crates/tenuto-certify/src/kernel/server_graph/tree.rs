@@ -14,6 +14,11 @@ const DATES_MAX: usize = 100_000;
 /// Steps from flows at nodes to where they enter the tree: of one proof.
 const STEPS_MAX: usize = 50_000_000;
 
+/// What is computed for a step from a date to the next, for an amount or for a digit of 64 bits, in
+/// the curves that the budget counts.
+const STEP: usize = 64;
+const TOO_LARGE: &str = "larger than what is looked at";
+
 /// Why a proof is none.
 pub(super) type Flaw = String;
 
@@ -25,6 +30,8 @@ pub(super) struct Tree<'a> {
     is_root_packetized: bool,
     /// Per node and server before it: the child.
     children: BTreeMap<(usize, usize), usize>,
+    /// Per node: where its dates stand.
+    places: Vec<BTreeMap<Date, usize>>,
 }
 
 /// What a date at a node is derived from.
@@ -39,16 +46,18 @@ impl<'a> Tree<'a> {
         if nodes.is_empty() || nodes.len() > NODES_MAX {
             return Err(format!("{} nodes; 1 to {NODES_MAX}", nodes.len()));
         }
-        let mut tree = Self { net, nodes, is_root_packetized, children: BTreeMap::new() };
+        let (children, places) = (BTreeMap::new(), Vec::with_capacity(nodes.len()));
+        let mut tree = Self { net, nodes, is_root_packetized, children, places };
         let (mut depths, mut steps) = (Vec::with_capacity(nodes.len()), 0_usize);
         for (index, node) in nodes.iter().enumerate() {
             tree.shape(index, node).map_err(|flaw| format!("node {index}: {flaw}"))?;
             let depth = node.next.map_or(1, |next: usize| depths[next] + 1);
             depths.push(depth);
             steps = steps.saturating_add(net.stops[node.server].len().saturating_mul(depth));
+            steps = steps.saturating_add(node.dates.len());
         }
         if !net.spend(steps.min(STEPS_MAX + 1)) || steps > STEPS_MAX {
-            return Err("larger than what is looked at".into());
+            return Err(TOO_LARGE.into());
         }
         tree.claims()?;
         Ok(tree)
@@ -76,9 +85,12 @@ impl<'a> Tree<'a> {
         if node.dates.len() > DATES_MAX || node.dates.iter().any(|date| date.0 >= exits) {
             return Err("a date is derived from none".into());
         }
-        if node.dates.iter().collect::<BTreeSet<_>>().len() < node.dates.len() {
+        let places = node.dates.iter().enumerate().map(|(place, date)| (*date, place));
+        let places: BTreeMap<Date, usize> = places.collect();
+        if places.len() < node.dates.len() {
             return Err("a date stands there twice".into());
         }
+        self.places.push(places);
         Ok(())
     }
 
@@ -154,6 +166,10 @@ impl<'a> Tree<'a> {
         let curve = |stop| here.get(&stop).cloned();
         let arrivals = self.net.arrivals(node.server, &curve);
         let arrivals = arrivals.ok_or_else(|| format!("node {index}: a flow has no bucket"))?;
+        let lines = here.values().fold(0_usize, |sum, lines| sum.saturating_add(lines.len()));
+        if !self.net.spend(lines) || !self.net.spend_on(node.server, &arrivals) {
+            return Err(TOO_LARGE.into());
+        }
         if let Some(claim) = open_delay
             && (claim < 0 || !self.is_delay(node.server, &arrivals, claim))
         {
@@ -256,8 +272,21 @@ impl<'a> Tree<'a> {
 
     /// The FIFO date behind an exit date.
     pub(super) fn fifo(&self, node: usize, exit: usize) -> Result<usize, Flaw> {
-        let found = self.nodes[node].dates.iter().position(|d| *d == Date(exit, Kind::Fifo));
+        let found = self.place(node, Date(exit, Kind::Fifo));
         found.ok_or_else(|| format!("node {node}: no FIFO date behind {exit}"))
+    }
+
+    /// Where a date of a node stands.
+    pub(super) fn place(&self, node: usize, date: Date) -> Option<usize> {
+        self.places[node].get(&date).copied()
+    }
+
+    /// Takes so many steps of the terms.
+    pub(super) fn spend(&self, steps: usize) -> Result<(), Flaw> {
+        match self.net.spend(steps.saturating_mul(STEP)) {
+            true => Ok(()),
+            false => Err(TOO_LARGE.into()),
+        }
     }
 
     /// Whether two dates of a node are in that order in every trajectory: dates of one kind are
@@ -270,6 +299,7 @@ impl<'a> Tree<'a> {
     ) -> Result<bool, Flaw> {
         let (mut node, mut early, mut late) = (node, early, late);
         loop {
+            self.spend(1)?;
             let (Date(a, kind_a), Date(b, kind_b)) =
                 (self.date(node, early)?, self.date(node, late)?);
             if early == late {
@@ -285,21 +315,24 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// How far before the exit of the root anything of a node's path may lie; `None`: any time.
-    pub(super) fn depth(&self, node: usize) -> Option<BigInt> {
+    /// How far before the exit of the root anything of a node's path may lie.
+    pub(super) fn depth(&self, node: usize) -> Result<BigInt, Flaw> {
         let (mut at, mut sum) = (Some(node), BigInt::ZERO);
         while let Some(index) = at {
+            self.spend(1)?;
             let node = &self.nodes[index];
-            sum += node.delay_ps?.max(node.busy_ps?);
+            let longest = node.delay_ps.zip(node.busy_ps).map(|(delay, busy)| delay.max(busy));
+            sum += longest.ok_or("amounts are left over, and nothing bounds how long ago")?;
             at = node.next;
         }
-        Some(sum)
+        Ok(sum)
     }
 
     /// How far before the exit of the root a date may lie.
     pub(super) fn reach(&self, node: usize, date: usize) -> Result<BigInt, Flaw> {
         let (mut at, mut sum) = (Some((node, date)), BigInt::ZERO);
         while let Some((node, date)) = at {
+            self.spend(1)?;
             let most = match self.date(node, date)?.1 {
                 Kind::Fifo => self.nodes[node].delay_ps,
                 Kind::Service => self.nodes[node].busy_ps,
