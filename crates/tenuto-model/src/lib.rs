@@ -76,4 +76,4 @@ pub use servers::{read_servers, servers_summary, write_servers};
 pub use source::{MemorySources, Sources};
 pub use summary::summary;
 pub use verdict::Verdict;
-pub use write::write_network;
+pub use write::{write_network, yaml_scalar};

@@ -21,7 +21,7 @@ use std::fmt::Write;
 pub fn write_network(network: &Network) -> String {
     let mut out = String::new();
     line(&mut out, 0, "tenuto: 1");
-    line(&mut out, 0, &format!("name: {}", word(&network.name)));
+    line(&mut out, 0, &format!("name: {}", yaml_scalar(&network.name)));
     line(&mut out, 0, &format!("modes: {}", words(&network.modes)));
     if !network.networks.is_empty() {
         line(&mut out, 0, &format!("networks: {}", words(&network.networks)));
@@ -38,8 +38,9 @@ fn line(out: &mut String, indent: usize, text: &str) {
     writeln!(out, "{:indent$}{text}", "").expect("writing to a string");
 }
 
-/// A scalar: plain where nothing can be mistaken, else in quotes.
-pub(crate) fn word(text: &str) -> String {
+/// A text as a scalar of YAML: plain where nothing can be mistaken, else in quotes, so that it can neither end its line nor
+/// become something else.
+pub fn yaml_scalar(text: &str) -> String {
     let starts = text.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let special = matches!(text.to_ascii_lowercase().as_str(), "null" | "true" | "false");
@@ -61,7 +62,7 @@ pub(crate) fn word(text: &str) -> String {
 }
 
 fn words(texts: &[String]) -> String {
-    let texts: Vec<String> = texts.iter().map(|t| word(t)).collect();
+    let texts: Vec<String> = texts.iter().map(|t| yaml_scalar(t)).collect();
     format!("[{}]", texts.join(", "))
 }
 
@@ -71,17 +72,18 @@ fn write_nodes(out: &mut String, network: &Network) {
     } else {
         line(out, 0, "hosts:");
         for host in &network.hosts {
-            line(out, 2, &format!("{}: {{}}", word(&host.name)));
+            line(out, 2, &format!("{}: {{}}", yaml_scalar(&host.name)));
         }
     }
     if !network.switches.is_empty() {
         line(out, 0, "switches:");
         for switch in &network.switches {
             let network = switch.network.as_ref();
-            let network = network.map_or_else(String::new, |n| format!(", network: {}", word(n)));
-            let profile = word(&switch.profile);
+            let network =
+                network.map_or_else(String::new, |n| format!(", network: {}", yaml_scalar(n)));
+            let profile = yaml_scalar(&switch.profile);
             let id = switch.datapath_id;
-            let name = word(&switch.name);
+            let name = yaml_scalar(&switch.name);
             line(out, 2, &format!("{name}: {{profile: {profile}{network}, dpid: {id}}}"));
         }
     }
@@ -90,7 +92,7 @@ fn write_nodes(out: &mut String, network: &Network) {
         for controller in &network.controllers {
             let Channel::OutOfBand = controller.channel;
             let WhenLost::Secure = controller.when_lost;
-            let name = word(&controller.name);
+            let name = yaml_scalar(&controller.name);
             let manages = words(&controller.manages);
             let rest = "channel: out-of-band, when_lost: secure";
             line(out, 2, &format!("{name}: {{manages: {manages}, {rest}}}"));
@@ -106,7 +108,7 @@ fn write_profiles(out: &mut String, network: &Network) {
     }
     line(out, 0, "profiles:");
     for p in profiles {
-        line(out, 2, &format!("{}:", word(&p.name)));
+        line(out, 2, &format!("{}:", yaml_scalar(&p.name)));
         let latency = (format_time(p.latency_ns_min), format_time(p.latency_ns_max));
         let buffer = p.buffer_bytes_per_port.map_or_else(|| "unlimited".into(), format_size);
         let counts = match p.meter_counts {
@@ -199,7 +201,7 @@ fn slice_control(slices: &SliceControl) -> String {
         let SliceShare { messages, packet_ins, bytes, .. } = it;
         let budget =
             format!("messages: {messages} /s, packet_ins: {packet_ins} /s, bytes: {bytes} B/s");
-        format!("{}: {{{budget}}}", word(&it.name))
+        format!("{}: {{{budget}}}", yaml_scalar(&it.name))
     };
     let budgets: Vec<String> = slices.budgets.iter().map(budget).collect();
     let (message, byte) = (format_cost(slices.message_ps), format_cost(slices.byte_ps));
@@ -226,7 +228,7 @@ fn write_links(out: &mut String, network: &Network) {
     }
     line(out, 0, "links:");
     for link in &network.links {
-        let end = |end: &crate::LinkEnd| word(&format!("{}:{}", end.node, end.port));
+        let end = |end: &crate::LinkEnd| yaml_scalar(&format!("{}:{}", end.node, end.port));
         let (a, b) = (end(&link.a), end(&link.b));
         let rate = format_rate(link.rate_bps);
         let length = format_length(link.propagation_ns);
@@ -240,7 +242,7 @@ fn write_flows(out: &mut String, network: &Network) {
     }
     line(out, 0, "flows:");
     for flow in &network.flows {
-        line(out, 2, &format!("{}:", word(&flow.name)));
+        line(out, 2, &format!("{}:", yaml_scalar(&flow.name)));
         write_flow(out, flow, network);
     }
 }
@@ -251,8 +253,8 @@ fn write_flow(out: &mut String, flow: &Flow, network: &Network) {
     if let Some(vl) = flow.vl {
         put(format!("vl: {vl}"));
     }
-    put(format!("source: {}", word(&flow.source)));
-    put(format!("level: {}", word(&modes[flow.level])));
+    put(format!("source: {}", yaml_scalar(&flow.source)));
+    put(format!("level: {}", yaml_scalar(&modes[flow.level])));
     write_contracts(out, flow, modes);
     let mut put = |text: String| line(out, 4, &text);
     let matching = match flow.matching {
@@ -309,7 +311,7 @@ fn write_contracts(out: &mut String, flow: &Flow, modes: &[String]) {
     } else if !least.is_empty() {
         let pairs: Vec<String> = least
             .iter()
-            .map(|(m, b)| format!("{}: {}", word(&modes[*m]), format_size(u64::from(*b))))
+            .map(|(m, b)| format!("{}: {}", yaml_scalar(&modes[*m]), format_size(u64::from(*b))))
             .collect();
         put(format!("frame_min: {{{}}}", pairs.join(", ")));
     }
@@ -321,7 +323,7 @@ fn write_contracts(out: &mut String, flow: &Flow, modes: &[String]) {
 
 fn write_target(target: &Target, copies: &[String], modes: &[String]) -> String {
     let times: Vec<String> = target.deadline_ns.iter().map(|d| format_time(*d)).collect();
-    let mut text = format!("{}: {{deadline: {}", word(&target.host), by_mode(modes, &times));
+    let mut text = format!("{}: {{deadline: {}", yaml_scalar(&target.host), by_mode(modes, &times));
     if copies.is_empty() {
         if let Some(Some(route)) = target.routes.first() {
             write!(text, ", route: {}", words(route)).expect("writing to a string");
@@ -330,7 +332,9 @@ fn write_target(target: &Target, copies: &[String], modes: &[String]) -> String 
         let pairs: Vec<String> = copies
             .iter()
             .zip(&target.routes)
-            .filter_map(|(c, route)| Some(format!("{}: {}", word(c), words(route.as_ref()?))))
+            .filter_map(|(c, route)| {
+                Some(format!("{}: {}", yaml_scalar(c), words(route.as_ref()?)))
+            })
             .collect();
         write!(text, ", route: {{{}}}", pairs.join(", ")).expect("writing to a string");
     }
@@ -343,7 +347,8 @@ fn by_mode(modes: &[String], values: &[String]) -> String {
     match values {
         [first, rest @ ..] if rest.iter().all(|v| v == first) => first.clone(),
         _ => {
-            let pair = |(mode, value): (&String, &String)| format!("{}: {value}", word(mode));
+            let pair =
+                |(mode, value): (&String, &String)| format!("{}: {value}", yaml_scalar(mode));
             let pairs: Vec<String> = modes.iter().zip(values).map(pair).collect();
             format!("{{{}}}", pairs.join(", "))
         }
@@ -371,4 +376,18 @@ fn write_policies(out: &mut String, network: &Network) {
         t.babbling_hosts, t.lost_signals, t.controller_loss
     );
     line(out, 0, &format!("tolerates: {text}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::yaml_scalar;
+
+    #[test]
+    fn a_text_cannot_end_its_line_or_become_something_else() {
+        assert_eq!(yaml_scalar("mine-2"), "mine-2");
+        assert_eq!(yaml_scalar("null"), "\"null\"");
+        assert_eq!(yaml_scalar("1.5"), "\"1.5\"");
+        let text = "a: \"b\"\nlike: tenuto";
+        assert_eq!(yaml_scalar(text), "\"a: \\\"b\\\"\\U0000000alike: tenuto\"");
+    }
 }

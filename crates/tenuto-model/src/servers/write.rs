@@ -1,7 +1,7 @@
 //! Writing a server graph as YAML that reads back to the identical value.
 
 use crate::quantity::{format_data_ubit, format_rate_ubps, format_time_ps};
-use crate::write::word;
+use crate::write::yaml_scalar;
 use std::fmt::Write;
 use tenuto_calculus::{Bucket, GraphFlow, GraphServer, Multiplexing, ServerGraph};
 
@@ -10,7 +10,7 @@ use tenuto_calculus::{Bucket, GraphFlow, GraphServer, Multiplexing, ServerGraph}
 /// [`crate::read_servers`] of the text is the identical graph, for any graph that was read or
 /// imported: numbers up to the limits of the file format.
 pub fn write_servers(graph: &ServerGraph) -> String {
-    let mut out = format!("tenuto_servers: 1\nname: {}\n", word(&graph.name));
+    let mut out = format!("tenuto_servers: 1\nname: {}\n", yaml_scalar(&graph.name));
     out.push_str(if graph.servers.is_empty() { "servers: {}\n" } else { "servers:\n" });
     for server in &graph.servers {
         write_server(&mut out, server);
@@ -36,7 +36,7 @@ fn write_server(out: &mut String, server: &GraphServer) {
         format!("{{rate: {rate}, latency: {}}}", format_time_ps(fine(it.latency.0)))
     };
     let service: Vec<String> = server.service.iter().map(piece).collect();
-    line(out, &format!("  {}:", word(&server.name)));
+    line(out, &format!("  {}:", yaml_scalar(&server.name)));
     line(out, &format!("    service: [{}]", service.join(", ")));
     if let Some(bucket) = server.line {
         line(out, &format!("    line: {}", write_bucket(bucket)));
@@ -58,11 +58,11 @@ fn write_bucket(bucket: Bucket) -> String {
 
 fn write_flow(out: &mut String, graph: &ServerGraph, index: usize, flow: &GraphFlow) {
     let arrival: Vec<String> = flow.arrival.iter().map(|it| write_bucket(*it)).collect();
-    line(out, &format!("  {}:", word(&flow.name)));
+    line(out, &format!("  {}:", yaml_scalar(&flow.name)));
     line(out, &format!("    arrival: [{}]", arrival.join(", ")));
     line(out, "    targets:");
     for (at, target) in flow.targets.iter().enumerate() {
-        let name = |server: usize| word(&graph.servers[server].name);
+        let name = |server: usize| yaml_scalar(&graph.servers[server].name);
         let path: Vec<String> = graph.path(index, at).into_iter().map(name).collect();
         let mut text = format!("path: [{}]", path.join(", "));
         for (key, value) in [("deadline", target.deadline), ("constant", Some(target.constant))] {
@@ -70,6 +70,6 @@ fn write_flow(out: &mut String, graph: &ServerGraph, index: usize, flow: &GraphF
                 write!(text, ", {key}: {}", format_time_ps(fine(value.0))).expect("a string");
             }
         }
-        line(out, &format!("      {}: {{{text}}}", word(&target.name)));
+        line(out, &format!("      {}: {{{text}}}", yaml_scalar(&target.name)));
     }
 }

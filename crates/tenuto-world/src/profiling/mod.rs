@@ -20,7 +20,6 @@ mod model;
 mod names;
 mod procedure;
 mod queues;
-mod quoted;
 mod rig;
 mod scene;
 mod session;

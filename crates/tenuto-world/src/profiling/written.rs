@@ -2,10 +2,9 @@
 
 use super::measured::Measured;
 use super::names::{action_name, kind_name};
-use super::quoted::quoted;
 use super::written_measured::write_measured;
 use std::fmt::Write;
-use tenuto_model::{Action, BufferUnit, MatchType, Processor, Receive};
+use tenuto_model::{Action, BufferUnit, MatchType, Processor, Receive, yaml_scalar};
 
 /// The file (docs/reference/profile.md).
 pub fn to_yaml(it: &Measured) -> String {
@@ -14,8 +13,8 @@ pub fn to_yaml(it: &Measured) -> String {
         "# Measured by `tenuto profile`. Up to `measured` it is what a plan reads; what was not measured is taken from\n\
          # `like`. What it promises, and what not: docs/theory/measured-models.md.\n\
          tenuto_profile: 1\nname: {}\nlike: {}\nentries: {}\n",
-        quoted(&profile.name),
-        quoted(&it.like),
+        yaml_scalar(&profile.name),
+        yaml_scalar(&it.like),
         profile.entries_max
     );
     let (least, most) = (profile.latency_ns_min, profile.latency_ns_max);

@@ -5,12 +5,12 @@ use super::forwarding::{Cell, Cost};
 use super::measured::{Measured, Shape};
 use super::messages::MessageSample;
 use super::names::{action_name, kind_name};
-use super::quoted::quoted;
 use super::rig::HostNoise;
 use super::summary::Summary;
 use super::updates::Change;
 use crate::device::MessageCosts;
 use std::fmt::Write;
+use tenuto_model::yaml_scalar;
 
 pub(super) fn write_measured(out: &mut String, it: &Measured) {
     let shape = match it.shape {
@@ -20,7 +20,7 @@ pub(super) fn write_measured(out: &mut String, it: &Measured) {
     let _ = write!(
         out,
         "measured:\n  shape: {shape}\n  stamps: {{source: {}, resolution: {} ns, noise: {} ns, exact: {}}}\n",
-        quoted(&it.stamps.source),
+        yaml_scalar(&it.stamps.source),
         it.stamps.resolution_ns,
         it.stamps.noise_ns,
         it.stamps.is_exact,
@@ -47,7 +47,7 @@ pub(super) fn write_measured(out: &mut String, it: &Measured) {
         if Some(note) == it.notes.first() {
             out.push_str("  not_measured:\n");
         }
-        let _ = writeln!(out, "    - {}", quoted(note));
+        let _ = writeln!(out, "    - {}", yaml_scalar(note));
     }
     write_firmware(out, it.firmware.as_ref());
     write_updates(out, it);
@@ -140,7 +140,7 @@ fn write_others(out: &mut String, it: &Measured) {
     if let Some(meters) = &it.meters {
         match &meters.refused {
             Some(why) => {
-                let _ = writeln!(out, "  meters: {{refused: {}}}", quoted(why));
+                let _ = writeln!(out, "  meters: {{refused: {}}}", yaml_scalar(why));
             }
             None => {
                 let extra = meters.extra_bytes.map_or("unknown".into(), |it| format!("{it} B"));
