@@ -28,6 +28,8 @@ mod nearest;
 mod observed;
 mod pinned;
 mod places;
+#[cfg(test)]
+mod played_switch;
 mod reload;
 pub mod rest;
 mod service;

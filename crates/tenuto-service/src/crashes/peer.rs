@@ -1,14 +1,11 @@
 //! A switch of ours in virtual time, with its connection: bytes under way, commands that it refuses, power that it loses.
 
-use std::sync::Arc;
+use crate::played_switch::played_switch;
 use tenuto_controller::ConnId;
-use tenuto_dataplane::switch::{
-    ClassifierKind, GeneralConfig, HashKey, PortConfig, PortRole, Switch, SwitchConfig,
-    SwitchEvent, TraceStep,
-};
-use tenuto_dataplane::{Effects, EgressConfig, FramePool};
+use tenuto_dataplane::switch::{Switch, SwitchEvent, TraceStep};
+use tenuto_dataplane::{Effects, FramePool};
 use tenuto_openflow::{Body, ErrorMessage, FlowModFailed, Framer, Message};
-use tenuto_units::{Instant, Rate, Span};
+use tenuto_units::Instant;
 
 const PORTS: u32 = 4;
 
@@ -26,31 +23,11 @@ pub(super) struct Peer {
     pub(super) refuse_in: Option<u64>,
 }
 
-fn core(dpid: u64) -> Switch {
-    let rate = Rate::from_bps(100_000_000).expect("not zero");
-    let egress = EgressConfig { rate, queues: 8, buffer_bits: 1 << 24, unpromised_from: None };
-    let port = |port| PortConfig { port, role: PortRole::Host, egress };
-    Switch::new(Arc::new(SwitchConfig {
-        datapath_id: dpid,
-        ports: (1..=PORTS).map(port).collect(),
-        tables: 8,
-        entries_max: 1_024,
-        meters_max: 64,
-        groups_max: 64,
-        meter_extra_bytes: 24,
-        classifier: ClassifierKind::ByMask,
-        hash_key: HashKey::fixed(),
-        boot_seed: 0,
-        mode_retry: Span::from_ms(10),
-        general: Some(GeneralConfig::default()),
-    }))
-}
-
 impl Peer {
     pub(super) fn new(dpid: u64) -> Self {
         Self {
             dpid,
-            switch: core(dpid),
+            switch: played_switch(dpid, PORTS),
             frames: FramePool::new(256),
             conn: None,
             to_switch: Vec::new(),
@@ -63,7 +40,7 @@ impl Peer {
     /// Power is lost and comes back: its tables are empty.
     pub(super) fn lose_power(&mut self) {
         self.disconnect();
-        self.switch = core(self.dpid);
+        self.switch = played_switch(self.dpid, PORTS);
         self.refuse_in = None;
     }
 

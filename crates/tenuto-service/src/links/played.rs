@@ -4,16 +4,15 @@ use super::*;
 use crate::decide::Planning;
 use crate::keeper::Keeper;
 use crate::log::Store;
+use crate::played_switch::played_switch;
 use crate::service::Service;
 use std::io;
 use std::sync::Arc;
 use tenuto_controller::ConnId;
-use tenuto_dataplane::switch::{
-    ClassifierKind, GeneralConfig, HashKey, PortConfig, PortRole, Switch, SwitchConfig, SwitchEvent,
-};
-use tenuto_dataplane::{Effects, EgressConfig, FramePool, Frames};
+use tenuto_dataplane::switch::{Switch, SwitchEvent};
+use tenuto_dataplane::{Effects, FramePool, Frames};
 use tenuto_model::{MemorySources, read_network};
-use tenuto_units::{Instant, Rate, Span};
+use tenuto_units::{Instant, Span};
 
 const FILE: &str = "tenuto: 1
 name: pair
@@ -57,26 +56,6 @@ struct Played {
     left: Vec<(End, Vec<u8>)>,
 }
 
-fn core(dpid: u64) -> Switch {
-    let rate = Rate::from_bps(100_000_000).expect("not zero");
-    let egress = EgressConfig { rate, queues: 8, buffer_bits: 1 << 24, unpromised_from: None };
-    let port = |port| PortConfig { port, role: PortRole::Host, egress };
-    Switch::new(Arc::new(SwitchConfig {
-        datapath_id: dpid,
-        ports: (1..=PORTS).map(port).collect(),
-        tables: 8,
-        entries_max: 1_024,
-        meters_max: 64,
-        groups_max: 64,
-        meter_extra_bytes: 24,
-        classifier: ClassifierKind::ByMask,
-        hash_key: HashKey::fixed(),
-        boot_seed: 0,
-        mode_retry: Span::from_ms(10),
-        general: Some(GeneralConfig::default()),
-    }))
-}
-
 impl Played {
     fn new(cables: &[(End, End)]) -> Self {
         let sources = MemorySources::new().with("pair.yaml", FILE);
@@ -91,7 +70,7 @@ impl Played {
         let mut played = Self {
             service,
             keeper,
-            switches: [1, 2].map(|dpid| (dpid, core(dpid))).into(),
+            switches: [1, 2].map(|dpid| (dpid, played_switch(dpid, PORTS))).into(),
             cables: cables.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect(),
             frames: FramePool::new(256),
             now: Instant::from_ns(1_000_000_000),
