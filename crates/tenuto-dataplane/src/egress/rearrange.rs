@@ -51,6 +51,13 @@ impl Egress {
         self.rearranging.is_on() && self.committed.is_none()
     }
 
+    /// Whether the frame that would be served next waits for being asked.
+    pub(crate) fn is_next_unknown(&self) -> bool {
+        let holds_frames = |&place: &usize| self.queues[place].len() > self.rearranging.gone(place);
+        let next = (0..self.queues.len()).find(holds_frames);
+        self.rearranging.is_on() && next.is_some_and(|queue| self.rearranging.is_unknown(queue))
+    }
+
     /// No empty places are left; all have been asked.
     pub(crate) fn close_ranks(&mut self) {
         for queue in 0..self.queues.len() {

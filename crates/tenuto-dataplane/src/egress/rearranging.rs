@@ -68,6 +68,11 @@ impl Rearranging {
         self.old.get(queue).is_none_or(|old| old.asked > 0 || old.frames == 0)
     }
 
+    /// Whether all frames of a queue that were asked are gone, and others are not asked yet.
+    pub(super) fn is_unknown(&self, queue: usize) -> bool {
+        self.old.get(queue).is_some_and(|old| old.asked == old.gone && old.asked < old.frames)
+    }
+
     fn notice(&mut self) {
         self.is_on = self.old.iter().any(|old| old.frames > 0);
     }

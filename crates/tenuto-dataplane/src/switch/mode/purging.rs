@@ -24,27 +24,27 @@ impl Switch {
     }
 
     /// Asks some of the frames that a change of the mode has left in queues where they belong: first at ports that send nothing
-    /// until they know.
+    /// until they know, then at those that do not know what comes next.
     #[cold]
     pub fn purge_some(&mut self, frames: &mut impl Frames, fx: &mut Effects<SwitchEvent>) {
         let Some(mut owed) = self.purging.owed.take() else { return };
         let (count, first) = (self.ports.len(), owed.turn);
         let mut most = PURGE_STEP_FRAMES;
-        let waits = |port: &PortState| port.egress.waits_for_asking();
         // Each in turn, so that none waits for all that others have to ask.
         for place in (0..count).map(|nth| (first + nth) % count).cycle() {
-            if most == 0 || !self.ports.iter().any(waits) {
+            let waits = self.ports.iter().any(|port| port.egress.waits_for_asking());
+            let asks = |port: &PortState| match waits {
+                true => port.egress.waits_for_asking(),
+                false => port.egress.is_next_unknown(),
+            };
+            if most == 0 || !self.ports.iter().any(asks) {
                 break;
             }
-            if waits(&self.ports[place]) {
+            if asks(&self.ports[place]) {
                 owed.purged += self.purge_port(place, owed.to, &mut 1, frames, fx).1;
                 owed.turn = (place + 1) % count;
                 most -= 1;
             }
-        }
-        if most < PURGE_STEP_FRAMES {
-            self.purging.owed = Some(owed);
-            return;
         }
         while owed.place < count {
             let (is_done, purged) = self.purge_port(owed.place, owed.to, &mut most, frames, fx);
