@@ -25,7 +25,6 @@ struct State {
     keys: BTreeMap<String, (Vec<u8>, u64)>,
     fates: VecDeque<Fate>,
     late: Vec<Request>,
-    writes: u64,
 }
 
 /// A handle on them.
@@ -58,11 +57,6 @@ impl Played {
             state.carry_out(&compares, &then, &otherwise);
         }
     }
-
-    /// How many keys were ever written.
-    pub(super) fn writes(&self) -> u64 {
-        self.state.lock().unwrap().writes
-    }
 }
 
 impl State {
@@ -84,7 +78,6 @@ impl State {
             match op {
                 Op::Put(key, value) => {
                     self.keys.insert(key.clone(), (value.clone(), self.revision));
-                    self.writes += 1;
                 }
                 Op::Get(key) => found.push(self.read(key..=key, 1)),
                 Op::GetRange(from, before, most) => found.push(self.read(from..before, *most)),
