@@ -28,6 +28,20 @@ use tenuto_units::{Instant, Span};
 const GENERATION: u64 = 1;
 /// An alarm: a delay comes near its bound.
 const NEAR_BOUND: &str = "delay-near-bound";
+/// Alarms that only a controller has which speaks to switches.
+const OF_WHO_LEADS: [&str; 11] = [
+    "drift",
+    "switch-failed",
+    "switch-gone",
+    "switch-limits",
+    "queues-missing",
+    "role-refused",
+    "link-missing",
+    "link-undescribed",
+    "port-undescribed",
+    "host-unauthorised",
+    NEAR_BOUND,
+];
 /// Least time between mode changes, as signals are charged for.
 const SIGNAL_DWELL_NS: u64 = 100_000_000;
 
@@ -137,7 +151,12 @@ impl Keeper {
         (self.undoing, self.undo) = (None, None);
         match leadership {
             Leadership::Alone => {}
-            Leadership::Follows { generation } => self.controller.follow(now, generation),
+            Leadership::Follows { generation } => {
+                self.controller.follow(now, generation);
+                self.limits.clear();
+                // Whoever leads tells of switches and links.
+                OF_WHO_LEADS.into_iter().for_each(|kind| inner.lower(kind));
+            }
             Leadership::Leads { generation } => {
                 let view = inner.view();
                 let (_, modes) = deployments(&view.plan);
@@ -169,6 +188,9 @@ impl Keeper {
 
     /// Sends a frame through every port of the switches that are as they should be, and tells what the last ones found out.
     pub(crate) fn look_at_links(&mut self) {
+        if !self.controller.leadership().is_leading() {
+            return;
+        }
         let (Some(links), Some(inner)) = (&mut self.links, self.inner.upgrade()) else { return };
         let (frames, findings) = links.begin_round(|dpid| self.controller.is_installed(dpid));
         let queue = links.queue();

@@ -82,7 +82,7 @@ impl Joining {
                 begun => begun?,
             }
         } else if !has_log {
-            return Ok(Err("another controller begins".to_owned()));
+            return Ok(Err("nothing was decided yet, and no controller has begun".to_owned()));
         }
         let bytes = match self.reader.read_on() {
             Ok((_, bytes)) => bytes,
