@@ -312,6 +312,7 @@ impl Controller {
             {
                 installer.audit();
             }
+            self.ask_again(conn);
             self.work(now, conn);
         }
     }

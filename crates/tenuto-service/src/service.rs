@@ -75,8 +75,8 @@ impl fmt::Display for OpenError {
         match self {
             Self::Log(error) => error.fmt(f),
             Self::OtherNetwork => f.write_str(
-                "the state is of another network than this file describes: take the file that it began with, or another \
-                 state directory",
+                "the state is of another network than this file describes: take the file that it began with or was given since, or another \
+                 state directory or prefix",
             ),
             Self::Refused(plan) => {
                 let because = plan.refusals.first().map_or("", |it| it.because.as_str());

@@ -92,6 +92,16 @@ impl Controller {
         channel.standby = Some(Standby { dpid, asked });
     }
 
+    /// Asks a switch again that had refused.
+    pub(super) fn ask_again(&mut self, conn: ConnId) {
+        let standby = self.channels.get(&conn).and_then(|channel| channel.standby);
+        if let Some(Standby { dpid, asked: None }) = standby
+            && self.leadership.is_leading()
+        {
+            self.ask_for_role(conn, dpid);
+        }
+    }
+
     /// A message of a switch that is not installed from here; the one that is waited for says which role this controller has.
     pub(super) fn on_standby(&mut self, conn: ConnId, message: &Message) {
         let Some(channel) = self.channels.get_mut(&conn) else { return };

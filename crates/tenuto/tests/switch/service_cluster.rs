@@ -195,7 +195,7 @@ fn take_over(
     let killed = std::thread::scope(|scope| {
         let (asked, number) = (&controllers[first], book.number);
         let asked = scope.spawn(move || asked.add_pair(number));
-        let spin = (0..round * 400_000).fold(0, |sum, it| sum ^ std::hint::black_box(it));
+        let spin = (0..round * 3_000_000).fold(0, |sum, it| sum ^ std::hint::black_box(it));
         std::hint::black_box(spin);
         kill(&controllers[first]);
         let killed = Instant::now();
@@ -263,6 +263,10 @@ fn cut_off(members: &Members, controllers: &[Controller; 2], book: &mut Book) {
     members.cut(one, true);
     println!("    member {one} of three is cut off");
     (0..3).for_each(|_| add(book));
+    // What was decided before has reached both.
+    let first = leader(controllers);
+    let decision = controllers[first].get("/v1/status")["decision"].clone();
+    controllers[1 - first].until("/v1/status", |it| it["decision"] == decision);
     let two = one % 3 + 1;
     members.cut(two, true);
     println!("    member {two} is cut off too");
