@@ -12,7 +12,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tenuto_service::rest::{Audit, HttpLimits, Shared, serve};
 use tenuto_service::{
     EtcdAddress, EtcdTls, FileStore, Keeping, Membership, OpenError, Planning, Role, Service,
@@ -25,6 +25,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 pub(crate) const STATE_USUAL: &str = "tenuto.state";
 const LISTEN_USUAL: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7733);
+/// Waiting for other controllers is told where it takes longer.
+const TOLD_AFTER: Duration = Duration::from_secs(2);
 /// The file of the token that is made at the first start.
 pub(crate) const TOKEN_FILE: &str = "token";
 /// The file that says where it listens.
@@ -234,9 +236,9 @@ fn join(
     let lease = Duration::from_millis(args.lease);
     let membership = Membership { etcd: store.clone(), tls, lease, api };
     let planning = Planning { options: planning::usual_options, executor: &SideBySide };
-    let mut told = String::new();
+    let (began, mut told) = (Instant::now(), String::new());
     let mut waiting = |why: &str| {
-        if told != why {
+        if began.elapsed() >= TOLD_AFTER && told != why {
             why.clone_into(&mut told);
             output::complain(&format!("waiting: {why}"));
         }
