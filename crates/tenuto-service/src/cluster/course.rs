@@ -29,6 +29,8 @@ pub enum Standing {
     CutOff {
         /// What is known of it.
         why: String,
+        /// Whether it answers and takes nothing.
+        is_refused: bool,
     },
 }
 
@@ -61,7 +63,7 @@ struct State {
     /// Whether it may take over: it has a set, or there is none yet.
     may_lead: bool,
     /// Why nothing was heard, when it last was not.
-    silence: Option<String>,
+    silence: Option<KvError>,
     /// Since when nothing was heard.
     heard: Option<Instant>,
     is_over: bool,
@@ -111,8 +113,10 @@ impl Course {
         let state = self.state();
         let since = |at: Instant| now.saturating_duration_since(at);
         let silence = || {
-            let why = state.silence.clone().unwrap_or_else(|| "no answer yet".to_owned());
-            Standing::CutOff { why }
+            let is_refused = matches!(state.silence, Some(KvError::Refused(_)));
+            let why = state.silence.as_ref().map(ToString::to_string);
+            let why = why.unwrap_or_else(|| "etcd has not answered yet".to_owned());
+            Standing::CutOff { why, is_refused }
         };
         match &state.tenure {
             Some((tenure, confirmed)) if !tenure.is_over() => {
@@ -201,14 +205,14 @@ impl Course {
                 }
             }
             Ok(false) => tenure.end(),
-            Err(error) => self.is_silent(&error),
+            Err(error) => self.is_silent(error),
         }
     }
 
     fn look_around(&self, watch: &mut Watch, asked: Instant) {
         let look = match self.register.look() {
             Ok(look) => look,
-            Err(error) => return self.is_silent(&error),
+            Err(error) => return self.is_silent(error),
         };
         let answered = (self.clock)();
         watch.looked(self.pace, (asked, answered), &look);
@@ -242,12 +246,12 @@ impl Course {
                 state.look = Some((asked, Look { term: Some(leader), ..look.clone() }));
             }
             Ok(None) => {}
-            Err(error) => self.is_silent(&error),
+            Err(error) => self.is_silent(error),
         }
     }
 
-    fn is_silent(&self, error: &KvError) {
-        self.state().silence = Some(error.to_string());
+    fn is_silent(&self, error: KvError) {
+        self.state().silence = Some(error);
     }
 
     /// The last sign of life: whoever follows need not wait.

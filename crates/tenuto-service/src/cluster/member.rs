@@ -70,7 +70,7 @@ impl Joining {
         course.may_lead(turn.look.is_some() && !has_log);
         if turn.look.is_none() {
             return Ok(Err(match course.standing() {
-                Standing::CutOff { why } => why,
+                Standing::CutOff { why, .. } => why,
                 _ => "etcd has not answered yet".to_owned(),
             }));
         }
@@ -189,7 +189,7 @@ impl Member {
     fn tell_cut_off(&mut self, inner: &Inner) {
         let standing = self.ways.course.standing();
         match (&standing, self.is_cut_off) {
-            (Standing::CutOff { why }, false) => {
+            (Standing::CutOff { why, .. }, false) => {
                 self.is_cut_off = true;
                 let text = format!("nothing is admitted, and switches stay as they are: {why}");
                 inner.raise(CUT_OFF, "", text);

@@ -221,6 +221,20 @@ fn the_real_etcd_is_as_bytes() {
     outcome.unwrap_or_else(|error| panic!("{error}"));
 }
 
+#[test]
+fn a_record_of_many_pages_is_read_from_the_real_etcd() {
+    let Some(etcd) = real_etcd("pages") else { return };
+    let register = register(&etcd.kv(), "pages");
+    let mut first = store(&register);
+    let bytes: Vec<u8> =
+        (0..40_000_000_u32).map(|it| u8::try_from(it % 251).expect("small")).collect();
+    first.append(b"in front").expect("written");
+    first.append(&bytes).expect("written");
+    first.append(b"behind").expect("written");
+    let read = store(&register).load().expect("read");
+    assert!(read == [&b"in front"[..], &bytes, b"behind"].concat());
+}
+
 /// Whoever was deposed writes nothing more, and neither does one that writes behind another's back.
 fn only_who_leads_writes(register: &Register) {
     let mut first = store(register);

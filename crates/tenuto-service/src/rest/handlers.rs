@@ -250,7 +250,7 @@ fn status_of(view: &View, standing: Standing) -> Status {
         Standing::Alone | Standing::TakesOver => {}
         Standing::Leads { generation: it } => generation = Some(it),
         Standing::Follows { leader: it } => leader = it,
-        Standing::CutOff { why } => stopped = Some(format!("cut off: {why}")),
+        Standing::CutOff { why, .. } => stopped = Some(format!("cut off: {why}")),
     }
     Status {
         network: view.network.name.clone(),

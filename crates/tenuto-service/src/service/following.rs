@@ -60,11 +60,12 @@ impl Inner {
             Standing::Follows { leader: None } => {
                 ("no controller leads at this moment: send it again".to_owned(), None)
             }
-            Standing::CutOff { why } => {
-                let why = format!(
-                    "this controller is cut off from the majority of etcd, and admits nothing; traffic goes on: {why}"
-                );
-                (why, None)
+            Standing::CutOff { why, is_refused } => {
+                let what = match is_refused {
+                    true => "etcd takes nothing from this controller, which",
+                    false => "this controller is cut off from the majority of etcd, and",
+                };
+                (format!("{what} admits nothing; traffic goes on: {why}"), None)
             }
         };
         Err(Denied::NotLeading { why, leader })

@@ -239,6 +239,7 @@ fn a_leader_that_is_killed_and_members_that_are_cut_off_lose_no_flow_and_no_fram
                     "    taken over: decides {decides:?} after kill -9, and has read the switch {installed:?}"
                 );
             }
+            falls_asleep(&controllers, &mut book);
             cut_off(&members, &controllers, &mut book);
             is_over.store(true, Ordering::Relaxed);
             traffic.join().expect("it ends")
@@ -247,6 +248,38 @@ fn a_leader_that_is_killed_and_members_that_are_cut_off_lose_no_flow_and_no_fram
             came.iter().filter(|(port, _)| *port == 20_000).map(|it| it.1).collect();
         assert_eq!(first, (0..sent).collect::<Vec<u32>>(), "every frame once and in order");
     });
+}
+
+fn signal(controller: &Controller, name: &str) {
+    let id = controller.child.id().to_string();
+    assert!(Command::new("kill").args(["-s", name, &id]).status().expect("a program").success());
+}
+
+/// The one that leads is stopped in the middle of a batch, and wakes up when another one leads: it writes nothing more.
+fn falls_asleep(controllers: &[Controller; 2], book: &mut Book) {
+    let first = leader(controllers);
+    let (sleeper, other) = (&controllers[first], &controllers[1 - first]);
+    let number = book.number;
+    book.number += 1;
+    let confirmed = std::thread::scope(|scope| {
+        let asked = scope.spawn(|| sleeper.add_pair(number));
+        let spin = (0..4_000_000_u64).fold(0, |sum, it| sum ^ std::hint::black_box(it));
+        std::hint::black_box(spin);
+        signal(sleeper, "STOP");
+        other.until("/v1/status", |it| it["role"] == "leader");
+        other.until("/v1/status", |it| it["installed"] == it["decision"]);
+        signal(sleeper, "CONT");
+        asked.join().expect("it answers").is_some_and(|it| it.0 == 200)
+    });
+    book.confirmed.extend(confirmed.then_some(number));
+    book.confirmed.push(book.number);
+    other.add_pair_at_last(book.number);
+    book.number += 1;
+    sleeper.until("/v1/status", |it| it["role"] == "follower");
+    let decision = other.get("/v1/status")["decision"].clone();
+    sleeper.until("/v1/status", |it| it["decision"] == decision);
+    controllers.iter().for_each(|it| book.holds(it));
+    println!("    one that slept follows, and has what was decided meanwhile");
 }
 
 /// One member is cut off, then another one, and both come back.
