@@ -476,3 +476,47 @@ fn leadership_moves_at_points_of_a_change_and_nothing_is_lost_or_half_there() {
 fn leadership_moves_at_every_point_of_every_change() {
     points(Duration::MAX, 1);
 }
+
+/// What the one that leads was told by others is known to the next: keys of requests, and the network file as it was read anew.
+#[test]
+fn keys_and_a_newer_file_are_known_to_the_next_one_that_leads() {
+    let mut world = World::new();
+    let first = world.leader().expect("it is at rest");
+    let keyed = |name: &str, key: &str| Request {
+        changes: vec![Change::Add {
+            name: name.to_owned(),
+            flow: serde_json::json!({
+            "source": "h1", "targets": ["h2"], "message": "1 kB", "period": "20 ms", "priority": 2}),
+        }],
+        who: "test".to_owned(),
+        key: Some(key.to_owned()),
+        advice: false,
+    };
+    let submit = |world: &World, which: usize, name: &str| {
+        world.nodes[which].service.as_ref().expect("it runs").0.submit(&keyed(name, "k"))
+    };
+    let answer = submit(&world, first, "A").expect("it fits");
+    let text = FILE.replace("message: 2 kB", "message: 3 kB");
+    let newer =
+        read_network(&MemorySources::new().with("row.yaml", &text), "row.yaml").expect("read").0;
+    let reloaded = world.nodes[first].service.as_ref().expect("it runs").0.reload(&newer, &text);
+    assert_eq!(reloaded.expect("it fits").decision, Some(answer.decision + 1));
+    let view = world.nodes[first].service.as_ref().expect("it runs").0.view();
+    world.flows.clone_from(&view.network.flows);
+    world.steady.retain(|(name, _)| name == "FIRST");
+    world.settle();
+    world.fault(Fault::Asleep);
+    (0..40).for_each(|_| world.tick());
+    let next = world.leader().expect("another one");
+    assert_ne!(next, first);
+    let again = submit(&world, next, "A").expect("the same");
+    assert_eq!((again.decision, &again.plan_hash), (answer.decision, &answer.plan_hash));
+    assert_eq!(submit(&world, next, "B"), Err(Denied::KeyReused));
+    // The newer file again: nothing differs. The older one: what differs goes back.
+    let reload = |world: &World, network: &Network, text: &str| {
+        world.nodes[next].service.as_ref().expect("it runs").0.reload(network, text)
+    };
+    assert_eq!(reload(&world, &newer, &text).expect("it fits").differences, Vec::<String>::new());
+    let older = world.network.clone();
+    assert_eq!(reload(&world, &older, FILE).expect("it fits").differences.len(), 1);
+}
