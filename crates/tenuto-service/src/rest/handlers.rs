@@ -332,7 +332,7 @@ pub(crate) async fn add(
     ("name" = String, Path, description = "Its name"),
     ("Idempotency-Key" = Option<String>, Header, description = "The same key gives the same answer")),
     security(("token" = [])), responses((status = 200, body = Accepted), (status = 404, body = Problem),
-    (status = 409, body = Problem), (status = 422, body = Problem)))]
+    (status = 409, body = Problem), (status = 422, body = Problem), (status = 503, body = Problem)))]
 pub(crate) async fn change(
     State(shared): State<Arc<Shared>>,
     Extension(who): Extension<Who>,
@@ -350,7 +350,7 @@ pub(crate) async fn change(
 #[utoipa::path(delete, path = "/v1/flows/{name}", params(("name" = String, Path, description = "Its name"),
     ("Idempotency-Key" = Option<String>, Header, description = "The same key gives the same answer")),
     security(("token" = [])), responses((status = 200, body = Accepted), (status = 404, body = Problem),
-    (status = 409, body = Problem)))]
+    (status = 409, body = Problem), (status = 503, body = Problem)))]
 pub(crate) async fn remove(
     State(shared): State<Arc<Shared>>,
     Extension(who): Extension<Who>,
@@ -365,7 +365,7 @@ pub(crate) async fn remove(
 #[utoipa::path(post, path = "/v1/batch", request_body = Batch, params(AdviceQuery,
     ("Idempotency-Key" = Option<String>, Header, description = "The same key gives the same answer")),
     security(("token" = [])), responses((status = 200, body = Accepted), (status = 404, body = Problem),
-    (status = 409, body = Problem), (status = 422, body = Problem)))]
+    (status = 409, body = Problem), (status = 422, body = Problem), (status = 503, body = Problem)))]
 pub(crate) async fn batch(
     State(shared): State<Arc<Shared>>,
     Extension(who): Extension<Who>,
