@@ -72,8 +72,15 @@ impl LogReader {
     /// What has come since it was read last. `false` where something was taken away meanwhile: then it is all that there is.
     ///
     /// # Errors
-    /// Nobody answers, or what is there is not a log.
+    /// Nobody answers, or what is there is not a log. Then nothing counts as read.
     pub(crate) fn read_on(&mut self) -> Result<(bool, Vec<u8>), KvError> {
+        let mut further = self.clone();
+        let read = further.read_pages()?;
+        *self = further;
+        Ok(read)
+    }
+
+    fn read_pages(&mut self) -> Result<(bool, Vec<u8>), KvError> {
         let (mut goes_on, mut bytes) = (true, Vec::new());
         loop {
             let from = self.sizes.len() as u64;

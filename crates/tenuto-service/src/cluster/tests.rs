@@ -222,6 +222,25 @@ fn the_real_etcd_is_as_bytes() {
 }
 
 #[test]
+fn a_reading_that_breaks_off_loses_nothing() {
+    let played = Played::default();
+    let kv: Arc<dyn Kv> = Arc::new(played.clone());
+    let register = register(&kv, "a");
+    let mut first = store(&register);
+    let bytes: Vec<u8> = (0..100_u8).collect();
+    bytes.iter().for_each(|it| first.append(&[*it]).expect("written"));
+    let mut reader = LogReader::new(register);
+    // The second page has no answer.
+    played.set_fates([Fate::Answered, Fate::Lost]);
+    assert!(reader.read_on().is_err());
+    assert_eq!(reader.read_on().expect("it answers"), (true, bytes));
+    assert_eq!(reader.read_on().expect("it answers"), (true, Vec::new()));
+    first.cut(3).expect("it leads");
+    first.append(b"x").expect("it leads");
+    assert_eq!(reader.read_on().expect("it answers"), (false, vec![0, 1, 2, b'x']));
+}
+
+#[test]
 fn a_record_of_many_pages_is_read_from_the_real_etcd() {
     let Some(etcd) = real_etcd("pages") else { return };
     let register = register(&etcd.kv(), "pages");
