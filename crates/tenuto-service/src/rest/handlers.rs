@@ -7,6 +7,7 @@ use super::reply::{Reply, json, problem, text_of};
 use crate::alarm::Alarm;
 use crate::answer::{Accepted, BoundRow, Denied, Problem};
 use crate::change::Change;
+use crate::cluster::Standing;
 use crate::flow_fields::fields;
 use crate::modes::{ModeChange, SwitchMode};
 use crate::observed::ObservedQueue;
@@ -91,6 +92,12 @@ pub(crate) struct Status {
     installed: Option<u64>,
     /// Why nothing is admitted, if that is so.
     stopped: Option<String>,
+    /// `alone`, or among several controllers `leader`, `follower`, `taking over` or `cut off` (nothing is admitted, traffic goes on).
+    role: String,
+    /// Grows with every change of who leads; null unless this one does.
+    generation: Option<u64>,
+    /// Where the controller that leads is spoken to, if another one does.
+    leader: Option<String>,
     /// Whether a switch has typical times, so that bounds are not guaranteed.
     modelled: bool,
     /// Alarms that still hold.
@@ -233,10 +240,18 @@ async fn submit(
 #[utoipa::path(get, path = "/v1/status", security(("token" = [])), responses((status = 200, body = Status)))]
 pub(crate) async fn status(State(shared): State<Arc<Shared>>) -> Reply {
     let view = shared.service.view();
-    json(StatusCode::OK, &status_of(&view))
+    json(StatusCode::OK, &status_of(&view, shared.service.standing()))
 }
 
-fn status_of(view: &View) -> Status {
+fn status_of(view: &View, standing: Standing) -> Status {
+    let role = standing.word().to_owned();
+    let (mut generation, mut leader, mut stopped) = (None, None, view.stopped.clone());
+    match standing {
+        Standing::Alone | Standing::TakesOver => {}
+        Standing::Leads { generation: it } => generation = Some(it),
+        Standing::Follows { leader: it } => leader = it,
+        Standing::CutOff { why, .. } => stopped = Some(format!("cut off: {why}")),
+    }
     Status {
         network: view.network.name.clone(),
         decision: view.decision,
@@ -245,7 +260,10 @@ fn status_of(view: &View) -> Status {
         state: view.state_of(view.decision).to_owned(),
         certified: view.certified,
         installed: view.installed,
-        stopped: view.stopped.clone(),
+        stopped,
+        role,
+        generation,
+        leader,
         modelled: view.plan.modelled,
         alarms: view.alarms.iter().filter(|it| it.is_raised).count(),
     }
@@ -314,7 +332,7 @@ pub(crate) async fn add(
     ("name" = String, Path, description = "Its name"),
     ("Idempotency-Key" = Option<String>, Header, description = "The same key gives the same answer")),
     security(("token" = [])), responses((status = 200, body = Accepted), (status = 404, body = Problem),
-    (status = 409, body = Problem), (status = 422, body = Problem)))]
+    (status = 409, body = Problem), (status = 422, body = Problem), (status = 503, body = Problem)))]
 pub(crate) async fn change(
     State(shared): State<Arc<Shared>>,
     Extension(who): Extension<Who>,
@@ -332,7 +350,7 @@ pub(crate) async fn change(
 #[utoipa::path(delete, path = "/v1/flows/{name}", params(("name" = String, Path, description = "Its name"),
     ("Idempotency-Key" = Option<String>, Header, description = "The same key gives the same answer")),
     security(("token" = [])), responses((status = 200, body = Accepted), (status = 404, body = Problem),
-    (status = 409, body = Problem)))]
+    (status = 409, body = Problem), (status = 503, body = Problem)))]
 pub(crate) async fn remove(
     State(shared): State<Arc<Shared>>,
     Extension(who): Extension<Who>,
@@ -347,7 +365,7 @@ pub(crate) async fn remove(
 #[utoipa::path(post, path = "/v1/batch", request_body = Batch, params(AdviceQuery,
     ("Idempotency-Key" = Option<String>, Header, description = "The same key gives the same answer")),
     security(("token" = [])), responses((status = 200, body = Accepted), (status = 404, body = Problem),
-    (status = 409, body = Problem), (status = 422, body = Problem)))]
+    (status = 409, body = Problem), (status = 422, body = Problem), (status = 503, body = Problem)))]
 pub(crate) async fn batch(
     State(shared): State<Arc<Shared>>,
     Extension(who): Extension<Who>,

@@ -19,6 +19,7 @@ pub(crate) fn problem(status: StatusCode, kind: &str, title: &str, detail: &str)
         detail: detail.to_owned(),
         refusals: Vec::new(),
         errors: Vec::new(),
+        leader: None,
     })
 }
 

@@ -16,6 +16,8 @@ mod peer;
 mod profiled;
 mod proxied;
 mod service;
+mod service_cluster;
+mod service_members;
 mod service_modes;
 mod slices;
 mod tls;
