@@ -429,9 +429,9 @@ class Client(Connection):
         """What somebody has to look at."""
         return self._json("GET", "/v1/alarms", {}, {}, None)
 
-    def audit(self, *, after: Optional[str] = None, limit: Optional[int] = None) -> List[Any]:
+    def audit(self, *, limit: Optional[int] = None) -> List[Any]:
         """Who asked for what, the latest last."""
-        return self._json("GET", "/v1/audit", {"after": after, "limit": limit}, {}, None)
+        return self._json("GET", "/v1/audit", {"limit": limit}, {}, None)
 
     def batch(self, body: Batch, *, advice: Optional[bool] = None, idempotency_key: Optional[str] = None) -> Accepted:
         """Several changes, all or none."""

@@ -150,6 +150,14 @@ fn tokens_are_made_and_what_cannot_be_held_does_not_start() {
     std::fs::write(folder.join("over.yaml"), net).expect("written");
     let over = tenuto(&folder, &["controller", "over.yaml", "--state", "over"]);
     says(&over, 1, &["REFUSED", "rate"]);
+    assert!(!folder.join("over").exists(), "a start that was refused leaves nothing");
+    let gone = ["controller", "gone.yaml", "--state", "deep/state"];
+    says(&tenuto(&folder, &gone), 2, &["no such file"]);
+    let busy = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let at = busy.local_addr().expect("bound").to_string();
+    let deep = ["controller", "line.yaml", "--state", "deep/state", "--listen", &at];
+    says(&tenuto(&folder, &deep), 2, &["cannot listen"]);
+    assert!(!folder.join("deep").exists());
     let other = tenuto(&folder, &["controller", "over.yaml", "--state", "state"]);
     says(&other, 2, &["the state is of another network"]);
 }

@@ -71,6 +71,7 @@ fn ideal() -> Profile {
         purge_frame_ns_max: 0,
         processor: None,
         receive_buffer: None,
+        is_typical: false,
     }
 }
 

@@ -160,16 +160,37 @@ pub(crate) struct ModeRow {
 /// Where a list goes on.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct PageQuery {
     /// The last name of the page before.
     after: Option<String>,
-    /// Most rows, up to 1000.
+    /// Most rows, 1 to 1000; 100 if it is left out.
     limit: Option<usize>,
+}
+
+/// How many rows are asked for.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RowsQuery {
+    /// Most rows, 1 to 1000; 100 if it is left out.
+    limit: Option<usize>,
+}
+
+/// Most rows of an answer.
+fn rows(limit: Option<usize>) -> Result<usize, Box<Problem>> {
+    let limit = limit.unwrap_or(PAGE_USUAL);
+    if (1..=PAGE_MAX).contains(&limit) {
+        return Ok(limit);
+    }
+    let detail = format!("limit {limit}: an answer has 1 to {PAGE_MAX} rows");
+    Err(problem(StatusCode::BAD_REQUEST, "not-understood", "The query is not understood", &detail))
 }
 
 /// Whether refusals are to say what would fit.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct AdviceQuery {
     /// `false` leaves out what would fit: looking for it may take seconds.
     advice: Option<bool>,
@@ -277,12 +298,12 @@ pub(crate) async fn flows(
     query: Result<Query<PageQuery>, QueryRejection>,
 ) -> Reply {
     let query = asked(query)?;
-    let page = apart(&shared, move |service| page_of(&service.view(), &query)).await?;
+    let limit = rows(query.limit)?;
+    let page = apart(&shared, move |service| page_of(&service.view(), &query, limit)).await?;
     json(StatusCode::OK, &page)
 }
 
-fn page_of(view: &View, query: &PageQuery) -> FlowPage {
-    let limit = query.limit.unwrap_or(PAGE_USUAL).clamp(1, PAGE_MAX);
+fn page_of(view: &View, query: &PageQuery, limit: usize) -> FlowPage {
     let mut names: Vec<&str> = view.network.flows.iter().map(|flow| flow.name.as_str()).collect();
     names.sort_unstable();
     let start =
@@ -503,13 +524,13 @@ pub(crate) async fn alarms(State(shared): State<Arc<Shared>>) -> Reply {
 }
 
 /// Who asked for what, the latest last.
-#[utoipa::path(get, path = "/v1/audit", params(PageQuery), security(("token" = [])),
+#[utoipa::path(get, path = "/v1/audit", params(RowsQuery), security(("token" = [])),
     responses((status = 200, body = Vec<serde_json::Value>)))]
 pub(crate) async fn audit(
     State(shared): State<Arc<Shared>>,
-    query: Result<Query<PageQuery>, QueryRejection>,
+    query: Result<Query<RowsQuery>, QueryRejection>,
 ) -> Reply {
-    let limit = asked(query)?.limit.unwrap_or(PAGE_USUAL).clamp(1, PAGE_MAX);
+    let limit = rows(asked(query)?.limit)?;
     json(StatusCode::OK, &shared.audit.latest(limit))
 }
 

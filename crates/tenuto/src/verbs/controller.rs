@@ -1,9 +1,12 @@
 //! `tenuto controller NET`: the admitted flows of a network, kept and served.
 
+use super::controller_alarms;
+use super::controller_state::{ADDRESS_FILE, StateFolder, TOKEN_FILE};
 use super::controller_tls::{self, OpenFlowAt, Secured, openflow_at};
 use super::supervisor::Supervisor;
 use super::switch_flags::TlsFlags;
 use crate::failure::Failure;
+use crate::format::counted;
 use crate::outcome::Outcome;
 use crate::side_by_side::SideBySide;
 use crate::{load, output, planning, refusals};
@@ -27,10 +30,6 @@ const LISTEN_USUAL: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7733);
 /// Waiting for other controllers is told where it takes longer.
 const TOLD_AFTER: Duration = Duration::from_secs(2);
-/// The file of the token that is made at the first start.
-pub(crate) const TOKEN_FILE: &str = "token";
-/// The file that says where it listens.
-pub(crate) const ADDRESS_FILE: &str = "address";
 
 #[derive(Debug, Flags)]
 pub(crate) struct Controller {
@@ -75,7 +74,7 @@ pub(crate) struct Controller {
     /// Seconds between looks at links and hosts by LLDP and ARP; 0 for none. The file has to carry `other_traffic`
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=3_600))]
     links: u64,
-    /// Tell every event on stderr, a JSON object a line
+    /// Tell every event on stderr, a JSON object a line; without it alarms alone are told, in words
     #[arg(long, value_enum)]
     log: Option<LogAs>,
     /// Make a token, print it and end: read:NAME, admit:NAME or administer:NAME
@@ -121,10 +120,11 @@ pub(crate) fn run(args: &Controller) -> Result<Outcome, Failure> {
         return super::app::serve(app, application, args.listen, args.attendre, None);
     }
     let state = &args.state;
-    std::fs::create_dir_all(state).map_err(|error| at(state, &error))?;
+    let mut folder = StateFolder::open(state).map_err(|error| at(state, &error))?;
     let tokens = Tokens::of(state.join("tokens"));
     if let Some((role, name)) = &args.new_token {
         let token = made(&tokens, *role, name, args.days).map_err(|error| at(state, &error))?;
+        folder.keep();
         output::say(&format!("{token}\n"))?;
         return Ok(Outcome::Good);
     }
@@ -158,7 +158,8 @@ pub(crate) fn run(args: &Controller) -> Result<Outcome, Failure> {
     let shared = Shared::new(service, tokens, audit);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::undecidable(error.to_string(), None))?;
-    let ended = runtime.block_on(listen(args, Arc::clone(&shared), secured.as_ref(), listener));
+    let kept = (listener, folder);
+    let ended = runtime.block_on(listen(args, Arc::clone(&shared), secured.as_ref(), kept));
     shared.service().leave();
     // A decision under way is stored or it is not: nobody waits for it.
     runtime.shutdown_background();
@@ -276,7 +277,7 @@ async fn listen(
     args: &Controller,
     shared: Arc<Shared>,
     secured: Option<&Secured>,
-    bound: Option<std::net::TcpListener>,
+    (bound, mut folder): (Option<std::net::TcpListener>, StateFolder),
 ) -> Result<Outcome, Failure> {
     let at = args.listen.unwrap_or(LISTEN_USUAL);
     let fail = |error: io::Error| cannot_listen(at, &error);
@@ -293,7 +294,11 @@ async fn listen(
     let mut terminated = signal(SignalKind::terminate()).map_err(fail)?;
     let mut hung_up = signal(SignalKind::hangup()).map_err(fail)?;
     say_start(args, &shared, &url)?;
-    let telling = args.log.map(|LogAs::Json| tokio::spawn(tell_events(Arc::clone(&shared))));
+    folder.keep();
+    let telling = match args.log {
+        Some(LogAs::Json) => tokio::spawn(tell_events(Arc::clone(&shared))),
+        None => tokio::spawn(controller_alarms::tell(Arc::clone(&shared))),
+    };
     let supervisor = Supervisor::of_environment();
     supervisor.tell("READY=1");
     let beside = async {
@@ -317,9 +322,7 @@ async fn listen(
         () = beside => Ok(Outcome::Good),
     };
     supervisor.tell("STOPPING=1");
-    if let Some(telling) = telling {
-        telling.abort();
-    }
+    telling.abort();
     ended
 }
 
@@ -416,7 +419,8 @@ fn say_start(args: &Controller, shared: &Shared, url: &str) -> Result<(), Failur
         format!(", decisions in {store}, {}", shared.service().standing().word())
     });
     let mut text = format!(
-        "{name}: {flows} flows admitted, decision {}; {url}, state in {state}{among}\n",
+        "{name}: {} admitted, decision {}; {url}, state in {state}{among}\n",
+        counted(flows, "flow"),
         view.decision
     );
     for alarm in &view.alarms {
