@@ -14,10 +14,10 @@ use std::time::Duration;
 use tenuto_openflow::{Body, Hello};
 
 /// An authority and a certificate that it signed, in files.
-struct Files {
-    ca: String,
-    certificate: String,
-    key: String,
+pub(crate) struct Files {
+    pub(crate) ca: String,
+    pub(crate) certificate: String,
+    pub(crate) key: String,
 }
 
 fn folder() -> PathBuf {
@@ -27,7 +27,7 @@ fn folder() -> PathBuf {
 }
 
 impl Files {
-    fn make(folder: &Path, name: &str) -> Self {
+    pub(crate) fn make(folder: &Path, name: &str) -> Self {
         let mut params = CertificateParams::new(Vec::new()).expect("no names");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().expect("random numbers");
@@ -48,7 +48,7 @@ impl Files {
         }
     }
 
-    fn flags(&self) -> [&str; 6] {
+    pub(crate) fn flags(&self) -> [&str; 6] {
         ["--tls-ca", &self.ca, "--tls-cert", &self.certificate, "--tls-key", &self.key]
     }
 }
