@@ -2,7 +2,7 @@
 
 use crate::lab::{Hosts, PATIENCE, SWITCH, Switch, in_lab, run, tenuto};
 use crate::peer::Peer;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::io::Read;
@@ -30,11 +30,14 @@ impl Files {
     pub(crate) fn make(folder: &Path, name: &str) -> Self {
         let mut params = CertificateParams::new(Vec::new()).expect("no names");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        // OpenSSL finds issuers by their names.
+        params.distinguished_name.push(DnType::CommonName, format!("authority of {name}"));
         let key = KeyPair::generate().expect("random numbers");
         let issuer = CertifiedIssuer::self_signed(params, key).expect("an authority");
         let key = KeyPair::generate().expect("random numbers");
         let names = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
-        let params = CertificateParams::new(names).expect("good names");
+        let mut params = CertificateParams::new(names).expect("good names");
+        params.distinguished_name.push(DnType::CommonName, name);
         let certificate = params.signed_by(&key, &issuer).expect("signed");
         let write = |end: &str, text: String| {
             let path = folder.join(format!("{name}-{end}.pem"));

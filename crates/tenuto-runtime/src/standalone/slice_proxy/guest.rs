@@ -23,6 +23,13 @@ const PORTS_MAX: usize = 4_096;
 const VERSION: u8 = 4;
 const CONNECTION: ConnectionId = ConnectionId(0);
 
+/// Has a switch forget its entries, groups and meters.
+fn empty(channel: &mut Channel) {
+    for body in SliceProxy::emptying() {
+        channel.queue(&Message::new(0, body).to_bytes());
+    }
+}
+
 /// A switch of others.
 pub(super) struct Guest {
     pub(super) channel: Channel,
@@ -35,15 +42,16 @@ pub(super) struct Guest {
 }
 
 impl Guest {
-    /// Greets it, and asks for its ports.
+    /// Greets it, empties it, and asks for its ports.
     pub(super) fn new(peer: String, stream: Stream, now: Instant, poll: &mut PollSet) -> Self {
         let mut channel = Channel::new(CONNECTION, peer, stream, usize::MAX, now, poll);
         // It may stop reading until its own answers are read: these always are.
         channel.answers_max = usize::MAX;
+        channel.queue(&Message::new(0, Body::Hello(Hello::default())).to_bytes());
+        // Entries of before would go on, whatever ports it has now.
+        empty(&mut channel);
         let ports = MultipartRequest::new(RequestBody::PortDescription);
-        for body in [Body::Hello(Hello::default()), Body::MultipartRequest(ports)] {
-            channel.queue(&Message::new(0, body).to_bytes());
-        }
+        channel.queue(&Message::new(0, Body::MultipartRequest(ports)).to_bytes());
         Self {
             channel,
             ports: Vec::new(),
@@ -89,8 +97,12 @@ impl Guest {
             if message[0] < VERSION || (message[0] != VERSION && !is_hello) {
                 return Err(format!("it speaks version {} of OpenFlow, not 4 (1.3)", message[0]));
             }
-            if message[1] == message_type::PORT_STATUS {
-                self.watch_numbers(&message)?;
+            if message[1] == message_type::PORT_STATUS
+                && let Err(why) = self.watch_numbers(&message)
+            {
+                // As far as it reads that before the end; else it is emptied when it comes again.
+                empty(&mut self.channel);
+                return Err(why);
             }
             match &mut self.proxy {
                 Some(proxy) => proxy.from_switch(now, &message, out),

@@ -177,7 +177,9 @@ impl Proxy {
     }
 
     fn lose_switch(&mut self, why: &str, now: Instant) {
-        let Some(guest) = self.guest.take() else { return };
+        let Some(mut guest) = self.guest.take() else { return };
+        // The last words, if they are still heard.
+        let _ = guest.channel.flush(&mut self.poll);
         self.poll.remove(guest.channel.key);
         if self.strangers.takes(now) {
             let peer = guest.channel.peer;

@@ -222,8 +222,8 @@ impl SliceProxy {
         })
     }
 
-    /// Empties the switch, and tells it whose frames are whose.
-    pub fn start(&mut self, out: &mut ProxyEffects) {
+    /// What empties a switch, of whose ports nothing has to be known.
+    pub fn emptying() -> [Body; 5] {
         let no_buffer = SwitchConfigMsg { flags: 0, miss_send_len: 0xffff };
         let groups = GroupMod {
             command: GroupModCommand::Delete,
@@ -234,13 +234,18 @@ impl SliceProxy {
         let command = MeterModCommand::Delete;
         let meters = MeterMod { command, flags: 0, meter_id: meter::ALL, bands: Vec::new() };
         let entries = FlowMod::new(FlowModCommand::Delete, table::ALL);
-        let first = [
+        [
             Body::SetConfig(no_buffer),
             Body::FlowMod(entries),
             Body::GroupMod(groups),
             Body::MeterMod(meters),
             Body::BarrierRequest,
-        ];
+        ]
+    }
+
+    /// Empties the switch, and tells it whose frames are whose.
+    pub fn start(&mut self, out: &mut ProxyEffects) {
+        let first = Self::emptying();
         let dispatch: Vec<Body> = self.dispatch.iter().cloned().map(Body::FlowMod).collect();
         for body in first.into_iter().chain(dispatch).chain([Body::BarrierRequest]) {
             self.requests.own(body, out);
