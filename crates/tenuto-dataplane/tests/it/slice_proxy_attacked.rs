@@ -526,8 +526,11 @@ fn messages() -> impl Strategy<Value = Vec<Vec<u8>>> {
     proptest::collection::vec(message, 1..40)
 }
 
+/// Frames that leave, with the port of each.
+type Left = Vec<(u32, Vec<u8>)>;
+
 /// What B has in the switch, and what comes of its frames.
-fn seen_by_b(proxied: &mut Proxied) -> (Vec<Body>, Vec<Vec<(u32, Vec<u8>)>>) {
+fn seen_by_b(proxied: &mut Proxied) -> (Vec<Body>, Vec<Left>) {
     proxied.heard[B].clear();
     let requests = [
         asked(RequestBody::Flow(FlowStatsRequest::ALL)),

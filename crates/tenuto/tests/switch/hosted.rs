@@ -203,14 +203,14 @@ fn entries_are_of_their_own(switch: &OpenVswitch) {
             assert!(port == tenant + 1 || port == 5, "{}: {line}", TENANTS[tenant]);
         }
     }
-    for tenant in 0..TENANTS.len() {
+    for (tenant, name) in TENANTS.into_iter().enumerate() {
         let own = |line: &str| {
             let table = line.split("table=").nth(1).and_then(|it| it.split(',').next());
             table
                 .and_then(|it| it.parse().ok())
                 .is_some_and(|table: usize| table > 16 * tenant && table <= 16 * (tenant + 1))
         };
-        assert!(flows.lines().any(own), "{} has no entries in:\n{flows}", TENANTS[tenant]);
+        assert!(flows.lines().any(own), "{name} has no entries in:\n{flows}");
     }
 }
 
@@ -255,9 +255,9 @@ fn four_controllers_of_four_makers_work_at_once() {
         // Whatever comes to a host from here on is looked at.
         let mut ports: Vec<PacketPort> = (1..=8).map(|host| hosts.port(host)).collect();
         (0..TENANTS.len()).for_each(|tenant| reach(&hosts, tenant));
-        let asleep = |from: usize, to: usize| hosts.ping(2 * from + 1, 2 * to + 2, 1).0;
+        let met = |from: usize, to: usize| hosts.ping(2 * from + 1, 2 * to + 2, 1).0;
         for (from, to) in [(0, 1), (1, 2), (2, 3), (3, 0)] {
-            assert_eq!(asleep(from, to), 0, "{} reaches {}", TENANTS[from], TENANTS[to]);
+            assert_eq!(met(from, to), 0, "{} reaches {}", TENANTS[from], TENANTS[to]);
         }
         entries_are_of_their_own(&other);
         // One crashes: the others' frames pass meanwhile, and it comes again.

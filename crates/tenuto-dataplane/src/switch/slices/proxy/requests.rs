@@ -290,8 +290,7 @@ mod tests {
         let asked = requests.answered(1, 1).expect("it is whole");
         assert_eq!((asked.peer, asked.xid), (peer(1), 9));
         // The switch answers the last barrier of the proxy.
-        let barrier =
-            *requests.open.iter().filter(|(_, it)| it.is_barrier).next_back().expect("asked for").0;
+        let barrier = *requests.open.iter().rfind(|(_, it)| it.is_barrier).expect("asked for").0;
         assert!(requests.caught_up(xid_of(barrier)).is_none(), "no slice has asked for it");
         assert!(!requests.is_full(0) && requests.open() < BARRIER_EACH);
         assert!(requests.asked.len() <= requests.open());
