@@ -18,7 +18,7 @@ mod wall;
 
 use self::audit::Audit;
 use self::places::Places;
-use self::refused::refusal;
+use self::refused::{Asking, has_time_out, is_read, refusal};
 use self::requests::Requests;
 use super::sliced::{Overlap, SliceSetup};
 use super::traffic::SliceTraffic;
@@ -30,8 +30,7 @@ use std::sync::Arc;
 use tenuto_openflow::constants::{NO_BUFFER, flow_flag, group, message_type, meter, port, table};
 use tenuto_openflow::{
     Action, BadRequest, Body, ErrorCode, ErrorMessage, FlowMod, FlowModCommand, GroupMod,
-    GroupModCommand, Match, Message, MeterMod, MeterModCommand, PacketOut, Port, RequestBody,
-    SwitchConfigMsg,
+    GroupModCommand, Match, Message, MeterMod, MeterModCommand, PacketOut, Port, SwitchConfigMsg,
 };
 use tenuto_units::{Instant, Span};
 
@@ -150,6 +149,14 @@ impl Shadow {
             }
             Body::MeterMod(it) => vec![it.meter_id],
             _ => Vec::new(),
+        }
+    }
+
+    fn asking(&self) -> Asking<'_> {
+        Asking {
+            places: self.places,
+            traffic: &self.traffic,
+            shares_ports: !self.shared.is_empty(),
         }
     }
 
@@ -298,7 +305,7 @@ impl SliceProxy {
         let Some(it) = self.slices.get(peer.slice) else { return false };
         let message = Message::parse(bytes).ok();
         if let Some(Message { xid, body }) = &message
-            && let Err(code) = refusal(it, body)
+            && let Err(code) = refusal(&it.asking(), body)
         {
             // The shadow counts it, and is not asked.
             let it = &mut self.slices[peer.slice];
@@ -510,32 +517,9 @@ fn messages_in(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-const fn has_time_out(it: &FlowMod) -> bool {
-    it.idle_timeout != 0 || it.hard_timeout != 0
-}
-
 /// Whether a message changes something in the switch, or sends something.
 const fn is_change(body: &Body) -> bool {
     matches!(body, Body::FlowMod(_) | Body::GroupMod(_) | Body::MeterMod(_) | Body::PacketOut(_))
-}
-
-/// Whether only the switch can answer.
-fn is_read(body: &Body) -> bool {
-    match body {
-        Body::BarrierRequest => true,
-        Body::MultipartRequest(request) => matches!(
-            request.body,
-            RequestBody::Flow(_)
-                | RequestBody::Aggregate(_)
-                | RequestBody::Table
-                | RequestBody::PortStats { .. }
-                | RequestBody::Queue { .. }
-                | RequestBody::Group { .. }
-                | RequestBody::Meter { .. }
-                | RequestBody::PortDescription
-        ),
-        _ => false,
-    }
 }
 
 /// What the shadow is told of a change: entries without time-outs, since it sees no frames.

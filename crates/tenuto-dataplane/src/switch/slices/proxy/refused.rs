@@ -1,8 +1,9 @@
 //! What only a proxy refuses, before the shadow is asked: numbers that have no place in the switch, and what the shadow
 //! cannot know.
 
+use super::super::traffic::SliceTraffic;
 use super::places::Places;
-use super::{Shadow, has_time_out, is_read, strict};
+use super::strict;
 use tenuto_openflow::constants::{NO_BUFFER, flow_flag, group, meter, multipart_flag, port, table};
 use tenuto_openflow::{
     Action, BadAction, BadRequest, Body, ErrorCode, FlowMod, FlowModFailed, FlowStatsRequest,
@@ -12,8 +13,16 @@ use tenuto_openflow::{
 /// Longest message.
 const MESSAGE_BYTES_MAX: usize = u16::MAX as usize;
 
+/// Whose message it is.
+pub(super) struct Asking<'a> {
+    pub(super) places: Places,
+    pub(super) traffic: &'a SliceTraffic,
+    /// Whether others have some of its ports too.
+    pub(super) shares_ports: bool,
+}
+
 /// Why a message is refused, if it is.
-pub(super) fn refusal(it: &Shadow, body: &Body) -> Result<(), ErrorCode> {
+pub(super) fn refusal(it: &Asking<'_>, body: &Body) -> Result<(), ErrorCode> {
     match body {
         Body::PortMod(_) => Err(BadRequest::Eperm.into()),
         // Nothing of an experimenter is known to the switch, or carried to it.
@@ -27,10 +36,10 @@ pub(super) fn refusal(it: &Shadow, body: &Body) -> Result<(), ErrorCode> {
         Body::MultipartRequest(request) => asked(it, body, request),
         _ => Ok(()),
     }?;
-    strict::check(&it.traffic, !it.shared.is_empty(), body)
+    strict::check(it.traffic, it.shares_ports, body)
 }
 
-fn flow(it: &Shadow, flow_mod: &FlowMod) -> Result<(), ErrorCode> {
+fn flow(it: &Asking<'_>, flow_mod: &FlowMod) -> Result<(), ErrorCode> {
     if flow_mod.buffer_id != NO_BUFFER {
         return Err(BadRequest::BufferUnknown.into());
     }
@@ -52,7 +61,7 @@ fn flow(it: &Shadow, flow_mod: &FlowMod) -> Result<(), ErrorCode> {
     fits(it, length, lists)
 }
 
-fn groups(it: &Shadow, group_mod: &GroupMod) -> Result<(), ErrorCode> {
+fn groups(it: &Asking<'_>, group_mod: &GroupMod) -> Result<(), ErrorCode> {
     if group_mod.group_id != group::ALL && !Places::fits_group(group_mod.group_id) {
         return Err(GroupModFailed::InvalidGroup.into());
     }
@@ -63,7 +72,7 @@ fn groups(it: &Shadow, group_mod: &GroupMod) -> Result<(), ErrorCode> {
 
 /// Whether a message is still one once its floods go out of each port.
 fn fits<'a>(
-    it: &Shadow,
+    it: &Asking<'_>,
     length: usize,
     lists: impl Iterator<Item = &'a Vec<Action>>,
 ) -> Result<(), ErrorCode> {
@@ -75,7 +84,7 @@ fn fits<'a>(
 }
 
 /// What the switch would be asked.
-fn asked(it: &Shadow, body: &Body, request: &MultipartRequest) -> Result<(), ErrorCode> {
+fn asked(it: &Asking<'_>, body: &Body, request: &MultipartRequest) -> Result<(), ErrorCode> {
     if is_read(body) && request.flags & multipart_flag::MORE != 0 {
         // Each of these is one message; the switch would keep what is never whole.
         return Err(BadRequest::MultipartBufferOverflow.into());
@@ -101,7 +110,7 @@ fn asked(it: &Shadow, body: &Body, request: &MultipartRequest) -> Result<(), Err
     }
 }
 
-fn entries(it: &Shadow, wanted: &FlowStatsRequest) -> Result<(), ErrorCode> {
+fn entries(it: &Asking<'_>, wanted: &FlowStatsRequest) -> Result<(), ErrorCode> {
     if !has_table(it, wanted.table_id) {
         return Err(BadRequest::BadTableId.into());
     }
@@ -111,6 +120,29 @@ fn entries(it: &Shadow, wanted: &FlowStatsRequest) -> Result<(), ErrorCode> {
     }
 }
 
-const fn has_table(it: &Shadow, table: u8) -> bool {
+const fn has_table(it: &Asking<'_>, table: u8) -> bool {
     table == table::ALL || table < it.places.tables
+}
+
+pub(super) const fn has_time_out(it: &FlowMod) -> bool {
+    it.idle_timeout != 0 || it.hard_timeout != 0
+}
+
+/// Whether only the switch can answer.
+pub(super) fn is_read(body: &Body) -> bool {
+    match body {
+        Body::BarrierRequest => true,
+        Body::MultipartRequest(request) => matches!(
+            request.body,
+            RequestBody::Flow(_)
+                | RequestBody::Aggregate(_)
+                | RequestBody::Table
+                | RequestBody::PortStats { .. }
+                | RequestBody::Queue { .. }
+                | RequestBody::Group { .. }
+                | RequestBody::Meter { .. }
+                | RequestBody::PortDescription
+        ),
+        _ => false,
+    }
 }
