@@ -47,7 +47,7 @@ pub use port::{DeviceLosses, PortCounters};
 pub use slices::budget::MessageBudget;
 pub use slices::datapath::Datapath;
 pub use slices::guard::{SliceConfig, SliceCounters, SliceMessages};
-pub use slices::proxy::{ProxyEffects, ProxyEvent, ProxyRefused, SliceProxy};
+pub use slices::proxy::{ProxyEffects, ProxyEvent, ProxyPeer, ProxyRefused, SliceProxy};
 pub use slices::sliced::{OPERATOR, Overlap, SliceSetup, SlicedSwitch};
 pub use slices::traffic::{Ipv4Network, SliceTraffic, VlanSet};
 pub use tables::entry::{ActionStep, Behaviour, Entry};

@@ -7,6 +7,7 @@ mod counts;
 mod errors;
 mod flows;
 mod full;
+mod hosted;
 mod kept_open_vswitch;
 mod lab;
 mod ofctl;
