@@ -9,15 +9,13 @@ use serde_json::json;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tenuto_runtime::measure::SharedSwitch;
 
 /// Times that leadership moves.
 const TURNS: usize = 10;
 /// Flows that are there.
 const FLOWS: usize = 100;
-/// Nothing here takes longer unless it is broken.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One member of etcd, which is gone with its bench.
 struct Etcd {
@@ -75,9 +73,7 @@ pub(super) fn sheet(args: &Controller, progress: &mut dyn FnMut(&str)) -> Result
     let switches: std::io::Result<Vec<_>> = (1..=SWITCHES).map(start_switch).collect();
     let switches = switches.map_err(|error| failed(&error))?;
     let mut leads = 0;
-    if !until_leads(&mut controllers[0])? {
-        return Err(Failure::undecidable("the first controller does not lead".to_owned(), None));
-    }
+    until_leads(&mut controllers[0])?;
     controllers[0].until_installed()?;
     let (mut decides, mut confirms) = (Vec::new(), Vec::new());
     for turn in 0..TURNS {
@@ -88,9 +84,7 @@ pub(super) fn sheet(args: &Controller, progress: &mut dyn FnMut(&str)) -> Result
         controllers[leads].kill_at_once();
         let killed = Instant::now();
         let next = 1 - leads;
-        if !until_leads(&mut controllers[next])? {
-            return Err(Failure::undecidable("no controller takes over".to_owned(), None));
-        }
+        until_leads(&mut controllers[next])?;
         decides.push(ms(killed));
         let (_, known) = controllers[next].ask("GET", &format!("/v1/flows/{name}"), "")?;
         if known["name"] != json!(name) {
@@ -115,14 +109,6 @@ pub(super) fn sheet(args: &Controller, progress: &mut dyn FnMut(&str)) -> Result
 }
 
 /// Waits until it decides.
-fn until_leads(controller: &mut Running) -> Result<bool, Failure> {
-    let end = Instant::now() + PATIENCE;
-    while Instant::now() < end {
-        let (_, status) = controller.ask("GET", "/v1/status", "")?;
-        if status["role"] == "leader" {
-            return Ok(true);
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    Ok(false)
+fn until_leads(controller: &mut Running) -> Result<(), Failure> {
+    controller.until("it does not take over", |it| it["role"] == "leader")
 }
