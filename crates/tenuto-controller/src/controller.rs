@@ -7,7 +7,7 @@ use crate::change::Change;
 use crate::compile::{ModeSettings, ours};
 use crate::events::{Anomaly, ConnId, ControllerEvent};
 use crate::installer::{InstallLimits, InstallTimer, Installer};
-use crate::leadership::Leadership;
+use crate::leadership::{Leadership, Standby};
 use crate::members::{Activation, Member, Members};
 use crate::outcome::{
     InstallEvent, InstallFailure, InstallKind, error_name, is_unknown_experimenter,
@@ -113,7 +113,7 @@ struct Channel {
     /// The switch and its installation, once it is known and accepted.
     switch: Option<(u64, Installer)>,
     /// The switch where it is not installed from here.
-    standby: Option<leading::Standby>,
+    standby: Option<Standby>,
     /// It has refused to tell delays.
     tells_no_delays: bool,
     activating: Option<Activating>,

@@ -1,7 +1,6 @@
 //! How long it takes until another controller decides, once the one that leads is killed.
 
 use super::super::sheet::Sheet;
-use super::Controller;
 use super::running::{Folder, Running, failed, free_address};
 use super::service::{COLUMNS, SWITCHES, expect, flow, ms, network, row};
 use crate::failure::Failure;
@@ -51,8 +50,7 @@ impl Etcd {
 }
 
 /// The table.
-pub(super) fn sheet(args: &Controller, progress: &mut dyn FnMut(&str)) -> Result<Sheet, Failure> {
-    let program = args.program()?;
+pub(super) fn sheet(program: &Path, progress: &mut dyn FnMut(&str)) -> Result<Sheet, Failure> {
     let mut sheet = Sheet::new("How another controller takes over", &COLUMNS);
     let folder = Folder::new("take-over", &network(SWITCHES, FLOWS))?;
     let etcd = match Etcd::start(&folder.within("etcd"))? {
@@ -66,7 +64,7 @@ pub(super) fn sheet(args: &Controller, progress: &mut dyn FnMut(&str)) -> Result
     let openflow = [free_address()?, free_address()?];
     let start = |which: usize| {
         let state = ["first", "second"][which];
-        Running::join(&program, &folder, openflow[which], (state, &etcd.store))
+        Running::join(program, &folder, openflow[which], (state, &etcd.store))
     };
     let mut controllers = [start(0)?, start(1)?];
     let start_switch = |dpid: u32| SharedSwitch::start(dpid.into(), &openflow);
