@@ -7,7 +7,7 @@ use crate::change::Change;
 use crate::compile::{ModeSettings, ours};
 use crate::events::{Anomaly, ConnId, ControllerEvent};
 use crate::installer::{InstallLimits, InstallTimer, Installer};
-use crate::leadership::Leadership;
+use crate::leadership::{Leadership, Standby};
 use crate::members::{Activation, Member, Members};
 use crate::outcome::{
     InstallEvent, InstallFailure, InstallKind, error_name, is_unknown_experimenter,
@@ -17,7 +17,7 @@ use crate::target::Target;
 use core::net::IpAddr;
 use std::collections::{BTreeMap, VecDeque};
 use tenuto_model::SwitchDeployment;
-use tenuto_openflow::constants::{meter, port, port_config, port_state};
+use tenuto_openflow::constants::{port_config, port_state};
 use tenuto_openflow::{
     Body, Experimenter, Features, Framer, Message, ModeStatus, ModesMessage, MultipartReply,
     MultipartRequest, QueuesMessage, ReplyBody, RequestBody,
@@ -113,7 +113,7 @@ struct Channel {
     /// The switch and its installation, once it is known and accepted.
     switch: Option<(u64, Installer)>,
     /// The switch where it is not installed from here.
-    standby: Option<leading::Standby>,
+    standby: Option<Standby>,
     /// It has refused to tell delays.
     tells_no_delays: bool,
     activating: Option<Activating>,
@@ -568,34 +568,6 @@ impl Controller {
             self.is_ready = false;
         }
         self.change_lost(now, dpid);
-    }
-
-    /// Asks every connected switch for the counters of its ports and meters; the answers are
-    /// [`ControllerEvent::Statistics`].
-    pub fn ask_counters(&mut self) {
-        let dpids: Vec<u64> = self.members.by_dpid.keys().copied().collect();
-        for dpid in dpids {
-            let of_ports = RequestBody::PortStats { port_no: port::ANY };
-            let of_meters = RequestBody::Meter { meter_id: meter::ALL };
-            for body in [of_ports, of_meters] {
-                self.send(dpid, Body::MultipartRequest(MultipartRequest { flags: 0, body }));
-            }
-        }
-    }
-
-    /// Asks a switch what it can hold: tables, meters, groups ([`ControllerEvent::Statistics`]), and the queues of its
-    /// ports ([`ControllerEvent::Queues`]). It may tell none of these.
-    pub fn ask_limits(&mut self, dpid: u64) {
-        let features = [
-            RequestBody::MeterFeatures,
-            RequestBody::GroupFeatures,
-            RequestBody::TableFeatures(Vec::new()),
-            RequestBody::PortDescription,
-        ];
-        for body in features {
-            self.send(dpid, Body::MultipartRequest(MultipartRequest { flags: 0, body }));
-        }
-        self.ask_queues(dpid);
     }
 
     /// The flow that a monitor of a switch watches, by the id that its events have.

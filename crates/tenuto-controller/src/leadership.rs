@@ -25,3 +25,11 @@ impl Leadership {
         !matches!(self, Self::Follows { .. })
     }
 }
+
+/// A switch that is known and not installed from here: another controller's, or its role is not granted yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Standby {
+    pub(crate) dpid: u64,
+    /// The request for a role that waits for its answer.
+    pub(crate) asked: Option<u32>,
+}

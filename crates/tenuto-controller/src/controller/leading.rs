@@ -6,7 +6,7 @@
 
 use super::{Channel, Controller};
 use crate::events::{ConnId, ControllerEvent};
-use crate::leadership::Leadership;
+use crate::leadership::{Leadership, Standby};
 use crate::outcome::error_name;
 use crate::session::Refusal;
 use crate::{ModeSettings, controller::targets};
@@ -15,14 +15,6 @@ use tenuto_openflow::{
     BadRequest, Body, ControllerRole, ErrorCode, Message, Role, RoleRequestFailed,
 };
 use tenuto_units::Instant;
-
-/// A switch that is known and not installed from here: another controller's, or its role is not granted yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Standby {
-    pub(super) dpid: u64,
-    /// The request for a role that waits for its answer.
-    asked: Option<u32>,
-}
 
 impl Channel {
     /// The switch that it is of, once that is known.

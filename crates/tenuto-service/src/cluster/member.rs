@@ -1,15 +1,14 @@
 //! A service that is one of several: it reads what another one decides, and decides itself once it leads.
 
+use super::beginning::Beginning;
 use super::course::{Course, Standing, Turn};
 use super::kv::KvError;
 use super::register::Register;
 use super::store::{ClusterStore, LogReader, Tenure};
-use crate::decide::Planning;
 use crate::log::{Log, LogError, Replayed, replay};
-use crate::service::{Checker, Inner, OpenError, Service};
+use crate::service::{Inner, OpenError, Service};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
-use tenuto_model::Network;
 
 /// The alarm of a controller that the store does not answer.
 const CUT_OFF: &str = "cut-off";
@@ -33,15 +32,6 @@ impl Ways {
         let tenure = Arc::clone(tenure);
         Box::new(ClusterStore::new(reader.clone(), self.writing.clone(), tenure, self.patience))
     }
-}
-
-/// The network file that a controller begins with, and how it decides.
-#[derive(Clone, Copy)]
-pub(crate) struct Beginning<'a> {
-    pub(crate) network: &'a Network,
-    pub(crate) file: &'a str,
-    pub(crate) planning: Planning,
-    pub(crate) checker: Checker,
 }
 
 /// A controller that has no set yet.

@@ -1,10 +1,11 @@
 //! Joining the controllers of a network, with the threads that it takes.
 
 use super::address::EtcdAddress;
+use super::beginning::Beginning;
 use super::course::Course;
 use super::etcd::{Etcd, EtcdTls};
 use super::kv::Kv;
-use super::member::{Beginning, Joining, Ways};
+use super::member::{Joining, Ways};
 use super::pulse::Pace;
 use super::register::Register;
 use crate::decide::Planning;

@@ -8,6 +8,7 @@
 //! ```
 
 mod address;
+mod beginning;
 mod course;
 mod etcd;
 mod kv;
@@ -24,8 +25,8 @@ mod tests;
 mod two_controllers;
 
 pub use address::EtcdAddress;
+pub(crate) use beginning::Beginning;
 pub(crate) use course::Course;
 pub use course::Standing;
 pub use etcd::EtcdTls;
-pub(crate) use member::Beginning;
 pub use membership::Membership;

@@ -7,9 +7,10 @@
 //! - flows that no change names are forwarded at every moment;
 //! - at rest both have the same set, and every switch holds it and nothing else.
 
+use super::beginning::Beginning;
 use super::course::Course;
 use super::kv::Kv;
-use super::member::{Beginning, Joining, Member, Ways};
+use super::member::{Joining, Member, Ways};
 use super::played::{Fate, Played};
 use super::pulse::{Pace, Watch};
 use super::register::Register;

@@ -93,7 +93,7 @@ impl Controller {
                 return answer;
             }
             assert!(Instant::now() < end, "{path}: {answer}");
-            std::thread::sleep(Duration::from_millis(2));
+            std::thread::yield_now();
         }
     }
 
@@ -120,7 +120,7 @@ impl Controller {
                 Some((409, answer)) if answer["type"] == "/problems/conflict" => return,
                 other => assert!(Instant::now() < end, "{other:?}"),
             }
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::yield_now();
         }
     }
 
@@ -164,7 +164,7 @@ fn leader(controllers: &[Controller; 2]) -> usize {
             return found;
         }
         assert!(Instant::now() < end, "nobody leads");
-        std::thread::sleep(Duration::from_millis(2));
+        std::thread::yield_now();
     }
 }
 
@@ -239,7 +239,7 @@ fn a_leader_that_is_killed_and_members_that_are_cut_off_lose_no_flow_and_no_fram
                     "    taken over: decides {decides:?} after kill -9, and has read the switch {installed:?}"
                 );
             }
-            falls_asleep(&controllers, &mut book);
+            is_stopped_for_a_while(&controllers, &mut book);
             cut_off(&members, &controllers, &mut book);
             is_over.store(true, Ordering::Relaxed);
             traffic.join().expect("it ends")
@@ -256,7 +256,7 @@ fn signal(controller: &Controller, name: &str) {
 }
 
 /// The one that leads is stopped in the middle of a batch, and wakes up when another one leads: it writes nothing more.
-fn falls_asleep(controllers: &[Controller; 2], book: &mut Book) {
+fn is_stopped_for_a_while(controllers: &[Controller; 2], book: &mut Book) {
     let first = leader(controllers);
     let (sleeper, other) = (&controllers[first], &controllers[1 - first]);
     let number = book.number;

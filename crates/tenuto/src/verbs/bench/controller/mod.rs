@@ -59,10 +59,10 @@ pub(super) fn run(args: &Controller) -> Result<Outcome, Failure> {
     let mut sheets = Vec::new();
     sheets.extend(packet_in::sheet(args, &mut progress)?);
     if args.has(Part::Service) {
-        sheets.push(service::sheet(args, &mut progress)?);
+        sheets.push(service::sheet(&args.program()?, &mut progress)?);
     }
     if args.has(Part::TakeOver) {
-        sheets.push(take_over::sheet(args, &mut progress)?);
+        sheets.push(take_over::sheet(&args.program()?, &mut progress)?);
     }
     drop(line);
     show("controller", None, &sheets, &args.form)

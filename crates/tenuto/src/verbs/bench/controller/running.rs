@@ -159,19 +159,25 @@ impl Running {
 
     /// Waits until all switches have the latest set.
     pub(super) fn until_installed(&mut self) -> Result<(), Failure> {
+        self.until("switches do not get the set", |it| it["installed"] == it["decision"])
+    }
+
+    /// Waits until its status is as it shall be.
+    pub(super) fn until(
+        &mut self,
+        what_else: &str,
+        is_so: impl Fn(&Value) -> bool,
+    ) -> Result<(), Failure> {
         let until = Instant::now() + PATIENCE;
         let mut events = self.listen().map_err(|error| failed(&error))?;
         loop {
             let (_, status) = self.ask("GET", "/v1/status", "")?;
-            if status["installed"] == status["decision"] {
+            if is_so(&status) {
                 return Ok(());
             }
             if Instant::now() > until {
                 let (_, alarms) = self.ask("GET", "/v1/alarms", "")?;
-                return Err(Failure::undecidable(
-                    format!("switches do not get the set: {alarms}"),
-                    None,
-                ));
+                return Err(Failure::undecidable(format!("{what_else}: {alarms}"), None));
             }
             // Something has happened, or nothing was told for so long.
             if let Ok(told) = events.fill_buf().map(<[u8]>::len) {

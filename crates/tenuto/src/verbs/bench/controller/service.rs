@@ -1,7 +1,6 @@
 //! What the service does with flows, through its interface, to switches over TCP that hold what they are told.
 
 use super::super::sheet::{Sheet, rounded};
-use super::Controller;
 use super::running::{Folder, Running, free_address};
 use crate::failure::Failure;
 use serde_json::{Value, json};
@@ -61,11 +60,10 @@ pub(super) fn flow(switches: u32, at: usize) -> Value {
 }
 
 /// The table.
-pub(super) fn sheet(args: &Controller, progress: &mut dyn FnMut(&str)) -> Result<Sheet, Failure> {
-    let program = args.program()?;
+pub(super) fn sheet(program: &Path, progress: &mut dyn FnMut(&str)) -> Result<Sheet, Failure> {
     let mut sheet = Sheet::new("What the service does with flows", &COLUMNS);
-    adds(&program, &mut sheet, progress)?;
-    restart(&program, &mut sheet, progress)?;
+    adds(program, &mut sheet, progress)?;
+    restart(program, &mut sheet, progress)?;
     sheet.note(format!(
         "through REST over one connection, to {SWITCHES} switches (cores of ours over TCP, no frames); an add ends when every switch \
          has it, read back. Decision: `took_us` of the answers"
