@@ -96,7 +96,7 @@ let read (plan : Plan.t) (json : Json.t) =
   let stood = Hashtbl.create 64 in
   List.iter (fun (f, at) -> List.iter (fun (x, h) -> Hashtbl.add stood h.port (f, x, h)) at) frames;
   let visits = List.concat (List.mapi (fun p _ -> at_port u network p (Hashtbl.find_all stood p)) network.n_ports) in
-  let trace babbling = { t_unit = u; t_frames = List.map fst frames; t_visits = visits; t_others = [];
+  let trace babbling = { t_unit = u; t_frames = List.map fst frames; t_visits = visits; t_others = []; t_dropped = (fun _ -> false);
                          t_babbling = babbling; t_span = always } in
   (* A host babbles if any of its flows keeps no contract. *)
   let bare = trace (fun _ -> false) in

@@ -49,6 +49,8 @@ Print Assumptions raise_windows.
 Print Assumptions raise_claims_hold.
 Print Assumptions raise_drained.
 Print Assumptions TwoModes.rising_holds.
+Print Assumptions Dropping.holds.
+Print Assumptions drops_that_take_longer.
 Print Assumptions window_without_busy_period.
 Print Assumptions forgotten_leaving.
 Print Assumptions forgotten_purge.

@@ -81,7 +81,7 @@ Lemma one_unfinished l : 0 <= l -> (forall v, In v P -> v_start v < y < v_end v 
 Proof.
   intros Hl Sz.
   assert (D : forall v w, In v P -> In w P -> apart v_start v_end v w)
-    by (intros v w; apply (one_by_one _ _ _ works)).
+    by (intros v w Hv Hw Sv Sw; apply (one_by_one _ _ _ works); auto; now apply Z.ltb_lt).
   pose proof (at_most_one v_start v_end all (y - 1) P (visits_at_nodup n t V p) D) as One.
   assert (sumif size (fun v => (v_start v <? y) && (y <? v_end v)) P <=
           sumif (fun _ => l * 1) (fun v => all v && at_instant v_start v_end (y - 1) v) P).
@@ -129,7 +129,7 @@ Proof.
   { apply sumif_or; [intros v Hv; pose proof (sizes_at n c t good V p v Hp Hv); lia|].
     intros v Hv E. unfold arr in E. rewrite andb_true_iff, !Z.leb_le in E. unfold came, came_above.
     rewrite !andb_true_iff, !Z.leb_le, Z.eqb_eq, Z.ltb_lt. pose proof (in_order _ _ _ works v Hv).
-    pose proof (starts_before_end n t p works (fun v => sizes_at n c t good V p v Hp) unit_pos v Hv).
+    pose proof (comes_before_end n t p works (fun v => sizes_at n c t good V p v Hp) unit_pos v Hv).
     pose proof (Cls v Hv ltac:(lia) ltac:(lia)). lia. }
   assert (B : sumif size (in_buffer p y) (t_visits t) + sumif size fin P <= sumif size arr P).
   { assert (sumif size (in_buffer p y) (t_visits t) <= sumif size (in_buffer p y) P).
@@ -201,7 +201,7 @@ Lemma left_behind s l k u y : begins t p s k u = true -> u < y -> 0 <= l ->
   (forall v, In v P -> class v <= k -> v_start v < y < v_end v -> size v <= l) ->
   (forall v, In v (t_visits t) -> in_buffer p y v = true -> class v <= k) ->
   (forall x, u <= x < y -> exists v, In v P /\ v_start v <= x < v_end v) ->
-  (forall g, In g P -> k < class g -> v_choice g <= y -> v_choice g <= u) ->
+  (forall g, In g P -> v_start g < v_end g -> k < class g -> v_choice g <= y -> v_choice g <= u) ->
   exists f, sumif size (in_buffer p y) (t_visits t) + f <=
             s + l + sumif size (came k u y) P + sumif size (came_above k u y) P /\
             p_rate_min (port_at n p) * (y - u) <= full t * f.
@@ -209,7 +209,7 @@ Proof.
   intros B Huy Hl Sz Cl Cov Low. apply begins_spec in B. destruct B as [Nw Fr].
   assert (Nn : forall v, In v P -> 0 <= size v)
     by (intros v Hv; pose proof (sizes_at n c t good V p v Hp Hv); lia).
-  set (X := fun v => (v_start v <? y) && (u <? v_end v)).
+  set (X := fun v => takes_time v && (v_start v <? y) && (u <? v_end v)).
   set (Q1 := fun v => in_front k u v && ((k <? class v) || (v_end v <=? y))).
   set (Q2 := fun v => (class v <=? k) && (u <=? v_arrival v) && (v_end v <=? y)).
   set (Q3 := fun v => (class v <=? k) && (v_start v <? y) && (y <? v_end v)).
@@ -219,7 +219,7 @@ Proof.
   exists (sumif size X P). split.
   - assert (E1 : sumif size X P <= sumif size Q1 P + (sumif size Q2 P + sumif size Q3 P)).
     { etransitivity; [apply sumif_or with (Q := Q1) (R := fun v => Q2 v || Q3 v); [exact Nn|]|].
-      - intros v Hv E. unfold X in E. unfold Q1, Q2, Q3, in_front.
+      - intros v Hv E. unfold X, takes_time in E. unfold Q1, Q2, Q3, in_front.
         rewrite !andb_true_iff, !Z.ltb_lt in E.
         rewrite !orb_true_iff, !andb_true_iff, !orb_true_iff, !Z.leb_le, !Z.ltb_lt.
         pose proof (in_order _ _ _ works v Hv). specialize (Nw v Hv). specialize (Low v Hv). lia.
@@ -227,7 +227,7 @@ Proof.
         apply sumif_or; [exact Nn|]. intros v _ E. now apply orb_true_iff. }
     assert (E3 : sumif size Q3 P <= l).
     { assert (D : forall v w, In v P -> In w P -> apart v_start v_end v w)
-        by (intros v w; apply (one_by_one _ _ _ works)).
+        by (intros v w Hv Hw Sv Sw; apply (one_by_one _ _ _ works); auto; now apply Z.ltb_lt).
       pose proof (at_most_one v_start v_end all (y - 1) P (visits_at_nodup n t V p) D) as One.
       assert (sumif size Q3 P <=
         sumif (fun _ => l * 1) (fun v => all v && at_instant v_start v_end (y - 1) v) P).
@@ -264,7 +264,7 @@ Proof.
     apply (line_sent n t p works (fun v => sizes_at n c t good V p v Hp) unit_pos
       (proj1 (proj1 (port_facts n c good p Hp)))); [lia|].
     intros x Hx. destruct (Cov x) as [v [Hv Iv]]; [lia|]. exists v. split; [exact Hv|].
-    split; [exact Iv|]. unfold X. rewrite andb_true_iff, !Z.ltb_lt. lia.
+    split; [exact Iv|]. unfold X, takes_time. rewrite !andb_true_iff, !Z.ltb_lt. lia.
 Qed.
 
 (** Where the busy period begins now. *)

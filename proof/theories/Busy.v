@@ -48,13 +48,34 @@ Qed.
 Lemma size_nonneg v : In v P -> 0 <= size v.
 Proof. intros H. specialize (real v H). lia. Qed.
 
-Lemma starts_before_end v : In v P -> v_start v < v_end v.
+Lemma sent_takes_time v : In v P -> t_dropped t v = false -> v_start v < v_end v.
 Proof.
-  intros H. pose proof (rate_most _ _ _ works v H) as R. pose proof (real v H).
+  intros H D. pose proof (rate_most _ _ _ works v H D) as R. pose proof (real v H).
   destruct (in_order _ _ _ works v H) as [_ [O _]].
   assert (0 < full t) by (unfold full, ps_per_s; lia).
   destruct (Z.eq_dec (v_start v) (v_end v)) as [E|]; [|lia].
   rewrite E, Z.sub_diag, Z.mul_0_r in R. nia.
+Qed.
+
+(** Of what takes no time nothing is ever in front. *)
+Lemma chosen_takes_time v : In v P -> v_choice v < v_end v -> v_start v < v_end v.
+Proof.
+  intros H C. destruct (t_dropped t v) eqn:D; [|now apply sent_takes_time].
+  destruct (takes_time v) eqn:T; [now apply Z.ltb_lt|].
+  pose proof (proj2 (gone_at_once _ _ _ works v H D) T). lia.
+Qed.
+
+Lemma comes_before_end v : In v P -> v_arrival v < v_end v.
+Proof.
+  intros H. destruct (t_dropped t v) eqn:D; [apply (gone_at_once _ _ _ works v H D)|].
+  pose proof (sent_takes_time v H D). pose proof (in_order _ _ _ works v H). lia.
+Qed.
+
+(** What takes no time is chosen when it is gone. *)
+Lemma free_at_once v : In v P -> takes_time v = false -> v_choice v = v_end v.
+Proof.
+  intros H T. pose proof (chosen_takes_time v H) as C. apply Z.ltb_ge in T. pose proof (in_order _ _ _ works v H).
+  destruct (Z_lt_ge_dec (v_choice v) (v_end v)); lia.
 Qed.
 
 (** When the last of those in front was chosen, all of them had to find room. *)
@@ -68,36 +89,40 @@ Proof.
     destruct (least_of (fun v => - v_start v) _ _ E) as [g [Hg [Fg Last]]].
     assert (T : forall w, In w P -> in_front k u w = true -> v_start w <= v_start g).
     { intros w Hw Fw. specialize (Last w Hw Fw). lia. }
-    pose proof (room_below _ _ _ works g Hg) as R.
+    assert (Tg : forall w, In w P -> in_front k u w = true -> takes_time w = true).
+    { intros w Hw Fw. unfold in_front in Fw. rewrite !andb_true_iff, Z.leb_le, Z.ltb_lt in Fw.
+      apply Z.ltb_lt. apply chosen_takes_time; [exact Hw|lia]. }
+    pose proof (room_below _ _ _ works g Hg (Tg g Hg Fg)) as R.
     assert (size g <= s).
     { pose proof Fg as Fg'. unfold in_front in Fg'. rewrite !andb_true_iff, Z.leb_le, Z.ltb_lt in Fg'.
       apply L; auto; [|lia|lia]. destruct (Z_le_gt_dec (class g) k); [destruct (H g)|]; auto; lia. }
     assert (sumif size (in_front k u) P <=
-            sumif size (fun w => (v_start w <=? v_start g) && (v_choice g <? v_end w)) P); [|lia].
-    apply sumif_le; [|apply size_nonneg]. intros w Hw Fw. specialize (T w Hw Fw).
+            sumif size (fun w => takes_time w && (v_start w <=? v_start g) && (v_choice g <? v_end w)) P); [|lia].
+    apply sumif_le; [|apply size_nonneg]. intros w Hw Fw. specialize (T w Hw Fw). specialize (Tg w Hw Fw).
     unfold in_front in Fw, Fg. rewrite !andb_true_iff, Z.leb_le, Z.ltb_lt in Fw, Fg.
-    split; [rewrite andb_true_iff, Z.leb_le, Z.ltb_lt|]; lia.
+    split; [rewrite !andb_true_iff, Z.leb_le, Z.ltb_lt|]; repeat split; auto; lia.
   - rewrite sumif_none; [lia|]. intros v Hv. apply not_true_iff_false. intros Fv.
     assert (existsb (in_front k u) P = true) by (apply existsb_exists; eauto). congruence.
 Qed.
 
 (** Where a lower frame is chosen a busy period may begin: nobody waits. *)
-Lemma begins_at_choice s k lo hi g : blocks s k lo hi -> 0 <= s -> In g P -> k < class g ->
+Lemma begins_at_choice s k lo hi g : blocks s k lo hi -> 0 <= s -> In g P -> v_start g < v_end g -> k < class g ->
   lo <= v_choice g <= hi -> begins s k (v_choice g) = true.
 Proof.
-  intros Bl Hs Hg Kg Hc. apply begins_spec. split.
+  intros Bl Hs Hg Sg Kg Hc. assert (Tg : takes_time g = true) by now apply Z.ltb_lt.
+  pose proof (in_order _ _ _ works g Hg) as Og. apply begins_spec. split.
   - intros h Hh Kh Ah. destruct (Z_le_gt_dec (v_choice h) (v_choice g)) as [|G]; auto.
-    assert (v_start g < v_start h) by (apply (sent_as_chosen _ _ _ works); auto; lia).
-    destruct (strict_priority _ _ _ works h g Hh Hg); auto; lia.
+    enough (v_start g < v_start h \/ takes_time h = false /\ v_choice g < v_choice h).
+    { destruct (strict_priority _ _ _ works h g Hh Hg Tg); auto; lia. }
+    destruct (takes_time h) eqn:Th; [left|right; split; [reflexivity|lia]].
+    apply (sent_as_chosen _ _ _ works); auto; lia.
   - apply (room_at s k lo hi); auto. intros h Hh Fh Kh Last.
     assert (v_start g <= v_start h).
-    { apply Last; auto. unfold in_front. pose proof (starts_before_end g Hg).
-      destruct (in_order _ _ _ works g Hg).
-      rewrite !andb_true_iff, orb_true_iff, Z.leb_le, !Z.ltb_lt. lia. }
+    { apply Last; auto. unfold in_front. rewrite !andb_true_iff, orb_true_iff, Z.leb_le, !Z.ltb_lt. lia. }
     unfold in_front in Fh. rewrite !andb_true_iff, orb_true_iff, Z.leb_le, !Z.ltb_lt in Fh.
-    destruct (one_by_one _ _ _ works g h Hg Hh) as [->|O]; [lia|].
-    pose proof (starts_before_end g Hg). pose proof (starts_before_end h Hh).
-    destruct (strict_priority _ _ _ works h g Hh Hg); lia.
+    pose proof (chosen_takes_time h Hh ltac:(lia)) as Sh. assert (Th : takes_time h = true) by now apply Z.ltb_lt.
+    destruct (one_by_one _ _ _ works g h Hg Hh Tg Th) as [->|O]; [lia|].
+    destruct (strict_priority _ _ _ works h g Hh Hg Tg); lia.
 Qed.
 
 (** Where the line is idle a busy period may begin, then and an instant later. *)
@@ -142,7 +167,7 @@ Proof. intros Hs. rewrite !begins_spec. intros [H1 H2]. split; [exact H1|lia]. Q
 Lemma busy_since s k lo y : blocks s k lo y -> 0 <= s -> lo <= y -> cleared k lo ->
   exists u, lo <= u <= y /\ last_begin s k y u /\
     (forall x, u <= x < y -> exists v, In v P /\ v_start v <= x < v_end v) /\
-    (forall g, In g P -> k < class g -> v_choice g <= y -> v_choice g <= u).
+    (forall g, In g P -> v_start g < v_end g -> k < class g -> v_choice g <= y -> v_choice g <= u).
 Proof.
   intros Bl Hs Hy C.
   destruct (last_instant (begins s k) lo y) as [u [Hu [Bu Nu]]]; [lia|now apply (begins_cleared s k lo y)|].
@@ -154,8 +179,8 @@ Proof.
         assert (existsb (at_instant v_start v_end x) P = true); [|congruence].
         apply existsb_exists. exists v. split; auto. now apply within_spec. }
       rewrite Nu in H; [discriminate|lia].
-  - intros g Hg Kg Cg. destruct (Z_le_gt_dec (v_choice g) u) as [|G]; auto. exfalso.
-    pose proof (begins_at_choice s k lo y g Bl Hs Hg Kg) as B1. rewrite Nu in B1; [|lia].
+  - intros g Hg Sg Kg Cg. destruct (Z_le_gt_dec (v_choice g) u) as [|G]; auto. exfalso.
+    pose proof (begins_at_choice s k lo y g Bl Hs Hg Sg Kg) as B1. rewrite Nu in B1; [|lia].
     discriminate B1. lia.
 Qed.
 
@@ -177,7 +202,7 @@ Proof.
               <= sumif (fun v => full t * size v) X P).
   { apply sumif_le.
     - intros v Hv Xv. split; auto. pose proof (rate_least _ _ _ works v Hv).
-      pose proof (starts_before_end v Hv).
+      pose proof (in_order _ _ _ works v Hv).
       assert (overlap (v_start v) (v_end v) u (y + 1) <= v_end v - v_start v)
         by (unfold overlap; lia). nia.
     - intros v Hv. pose proof (real v Hv). unfold full, ps_per_s. nia. }
@@ -196,15 +221,15 @@ Proof.
   intros Bl Cl Hlo Hs Hd Hf Kf Late. pose proof (in_order _ _ _ works f Hf) as Of.
   destruct (busy_since s k lo (v_arrival f) Bl Hs Hlo Cl) as [u [Hu [La [Cov Low]]]].
   exists u. split; [lia|]. split; [exact La|]. set (y := v_arrival f + d) in *.
-  destruct La as [_ [Bu _]]. apply begins_spec in Bu as [Nw Fr]. set (X := fun v => (v_start v <=? y) && (u <? v_end v)).
+  destruct La as [_ [Bu _]]. apply begins_spec in Bu as [Nw Fr]. set (X := fun v => takes_time v && (v_start v <=? y) && (u <? v_end v)).
   assert (L : p_rate_min (port_at n p) * (y + 1 - u) <= full t * sumif size X P).
   { apply line_sent; [lia|]. intros x Hx.
     assert (exists v, In v P /\ v_start v <= x < v_end v) as [v [Hv Iv]].
     { destruct (Z_lt_ge_dec x (v_arrival f)); [apply Cov; lia|].
       destruct (Z_lt_ge_dec x (v_start f)); [apply (never_idle _ _ _ works f); auto; lia|].
       exists f. split; auto. lia. }
-    exists v. repeat split; auto; try lia. unfold X.
-    rewrite andb_true_iff, Z.leb_le, Z.ltb_lt. lia. }
+    exists v. repeat split; auto; try lia. unfold X, takes_time.
+    rewrite !andb_true_iff, Z.leb_le, !Z.ltb_lt. lia. }
   enough (sumif size X P <= sumif size (in_front k u) P + sumif size (came k u (v_arrival f)) P
                             + sumif size (came_above k u (Z.min y (v_choice f))) P) by (unfold full, ps_per_s in *; nia).
   etransitivity; [apply sumif_or with (Q := in_front k u)
@@ -212,47 +237,49 @@ Proof.
   2: { pose proof (sumif_or size (fun v => came k u (v_arrival f) v || came_above k u (Z.min y (v_choice f)) v)
          (came k u (v_arrival f)) (came_above k u (Z.min y (v_choice f))) P size_nonneg
          (fun v _ E => proj1 (orb_true_iff _ _) E)). lia. }
-  intros v Hv Xv. unfold X in Xv. rewrite andb_true_iff, Z.leb_le, Z.ltb_lt in Xv.
-  pose proof (in_order _ _ _ works v Hv) as Ov.
+  intros v Hv Xv. unfold X in Xv. rewrite !andb_true_iff, Z.leb_le, Z.ltb_lt in Xv. destruct Xv as [[Tv Xv] Yv].
+  pose proof (in_order _ _ _ works v Hv) as Ov. pose proof Tv as Sv. apply Z.ltb_lt in Sv.
   assert (Before : v = f \/ v_start v < v_start f).
-  { destruct (one_by_one _ _ _ works v f Hv Hf) as [?|?]; auto.
-    right. pose proof (starts_before_end v Hv). lia. }
+  { destruct (takes_time f) eqn:Tf; [|apply Z.ltb_ge in Tf; right; lia].
+    destruct (one_by_one _ _ _ works v f Hv Hf Tv Tf) as [?|?]; auto. right. lia. }
   assert (Chosen : v_choice v <= v_choice f).
-  { pose proof (sent_as_chosen _ _ _ works f v Hf Hv). destruct Before as [->|Bf]; lia. }
+  { destruct Before as [->|Bf]; [lia|]. destruct (takes_time f) eqn:Tf.
+    - pose proof (sent_as_chosen _ _ _ works f v Hf Hv Tf Tv). lia.
+    - pose proof (free_at_once f Hf Tf). lia. }
   unfold in_front, came, came_above.
   rewrite !orb_true_iff, !andb_true_iff, !orb_true_iff, !Z.leb_le, !Z.ltb_lt, Z.eqb_eq.
   destruct (Z_lt_ge_dec k (class v)) as [Lo|Hi].
   - left. assert (v_choice v <= v_arrival f).
     { destruct Before as [->|Bf]; [lia|].
       destruct (Z_le_gt_dec (v_choice v) (v_arrival f)); auto.
-      destruct (strict_priority _ _ _ works f v Hf Hv); lia. }
-    specialize (Low v Hv). lia.
+      destruct (strict_priority _ _ _ works f v Hf Hv Tv); lia. }
+    specialize (Low v Hv Sv). lia.
   - destruct (Z_lt_ge_dec (v_arrival v) u) as [E|Ge].
     + left. specialize (Nw v Hv). lia.
     + right. destruct (Z.eq_dec (class v) k) as [Ek|]; [left|right; lia].
       destruct Before as [->|Bf]; [lia|].
       destruct (Z_le_gt_dec (v_choice v) (v_arrival f)); [lia|].
-      destruct (strict_priority _ _ _ works f v Hf Hv); lia.
+      destruct (strict_priority _ _ _ works f v Hf Hv Tv); lia.
 Qed.
 (** What a line has sent for all of a busy period so far. *)
 Lemma sent_since s k u y : u <= y -> begins s k u = true ->
   (forall x, u <= x <= y -> exists v, In v P /\ v_start v <= x < v_end v) ->
-  (forall g, In g P -> k < class g -> v_choice g <= y -> v_choice g <= u) ->
+  (forall g, In g P -> v_start g < v_end g -> k < class g -> v_choice g <= y -> v_choice g <= u) ->
   p_rate_min (port_at n p) * (y + 1 - u) <=
   full t * (s + sumif size (came k u y) P + sumif size (came_above k u y) P).
 Proof.
   intros Huy Bu Cov Low. apply begins_spec in Bu. destruct Bu as [Nw Fr].
-  set (X := fun v => (v_start v <=? y) && (u <? v_end v)).
+  set (X := fun v => takes_time v && (v_start v <=? y) && (u <? v_end v)).
   assert (L : p_rate_min (port_at n p) * (y + 1 - u) <= full t * sumif size X P).
   { apply line_sent; [lia|]. intros x Hx. destruct (Cov x Hx) as [v [Hv Iv]].
-    exists v. repeat split; auto; try lia. unfold X. rewrite andb_true_iff, Z.leb_le, Z.ltb_lt. lia. }
+    exists v. repeat split; auto; try lia. unfold X, takes_time. rewrite !andb_true_iff, Z.leb_le, !Z.ltb_lt. lia. }
   enough (sumif size X P <= sumif size (in_front k u) P + sumif size (came k u y) P
                             + sumif size (came_above k u y) P) by (unfold full, ps_per_s in *; nia).
   etransitivity; [apply sumif_or with (Q := in_front k u)
     (R := fun v => came k u y v || came_above k u y v); [apply size_nonneg|]|].
   2: { pose proof (sumif_or size (fun v => came k u y v || came_above k u y v)
          (came k u y) (came_above k u y) P size_nonneg (fun v _ E => proj1 (orb_true_iff _ _) E)). lia. }
-  intros v Hv Xv. unfold X in Xv. rewrite andb_true_iff, Z.leb_le, Z.ltb_lt in Xv.
+  intros v Hv Xv. unfold X, takes_time in Xv. rewrite !andb_true_iff, Z.leb_le, !Z.ltb_lt in Xv.
   pose proof (in_order _ _ _ works v Hv) as Ov. specialize (Low v Hv). specialize (Nw v Hv).
   unfold in_front, came, came_above.
   rewrite !orb_true_iff, !andb_true_iff, !orb_true_iff, !Z.leb_le, !Z.ltb_lt, Z.eqb_eq. lia.

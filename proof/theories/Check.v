@@ -54,6 +54,9 @@ Definition frames_b : bool :=
     && (0 <=? f_release f)
     && each (t_frames t) (fun g => implies (Nat.eqb (f_id f) (f_id g)) (same_frame f g))).
 
+Definition in_turn_b (v w : visit) : bool :=
+  (same v w || (v_end v <=? v_start w) || (v_end w <=? v_start v)) && implies (v_choice v <? v_choice w) (v_start v <? v_start w).
+
 Definition port_b (p : nat) : bool :=
   let l := visits_at t p in
   let q := port_at n p in
@@ -61,13 +64,15 @@ Definition port_b (p : nat) : bool :=
     && (v_start v <=? v_end v) && (v_end v <=? v_handover v)
     && (v_handover v <=? v_end v + units t (p_tick q))
     && (p_rate_min q * (v_end v - v_start v) <=? full t * size v)
-    && (full t * size v <=? p_rate_max q * (v_end v - v_start v))
+    && (if t_dropped t v then (v_arrival v <? v_end v) && (takes_time v || (v_choice v =? v_end v))
+        else full t * size v <=? p_rate_max q * (v_end v - v_start v))
     && busy l (length l) (v_arrival v) (v_start v)
-    && (sumif size (fun w => (v_start w <=? v_start v) && (v_choice v <? v_end w)) l
+    && implies (takes_time v)
+         (sumif size (fun w => takes_time w && (v_start w <=? v_start v) && (v_choice v <? v_end w)) l
           <=? Z.max (p_below q) (size v))
-    && each l (fun w => (same v w || (v_end v <=? v_start w) || (v_end w <=? v_start v))
-         && implies (v_choice v <? v_choice w) (v_start v <? v_start w)
-         && implies ((v_start w <? v_start v) && (v_arrival v <? v_choice w))
+    && each l (fun w => implies (takes_time v && takes_time w) (in_turn_b v w)
+         && implies (takes_time w && ((v_start w <? v_start v) || negb (takes_time v) && (v_choice w <? v_choice v))
+              && (v_arrival v <? v_choice w))
               ((class w <=? class v) && implies (class w =? class v) (v_arrival w <=? v_arrival v))))
   && each (filter (fun v => Nat.eqb (v_port v) p) (t_others t)) (fun v =>
        (0 <? size v) && (size v <=? p_other q)
@@ -88,12 +93,15 @@ Definition ways_b : bool :=
   each (t_others t) (fun v => negb (existsb (same v) (t_visits t))) &&
   each (t_visits t) (fun v => existsb (same_frame (v_frame v)) (t_frames t)
     && (v_place v <? length (f_places (flow_at n (flow_of v))))%nat
-    && Nat.eqb (v_port v) (port_of n (flow_of v) (v_place v)) && from_b v).
+    && Nat.eqb (v_port v) (port_of n (flow_of v) (v_place v)) && from_b v
+    && each (t_visits t) (fun w => implies (same_frame (v_frame w) (v_frame v)
+         && match parent_of n (flow_of v) (v_place v) with Some x => Nat.eqb x (v_place w) | None => false end)
+       (negb (t_dropped t w)))).
 
 Definition nothing_lost_b : bool :=
   each (t_frames t) (fun f => each (seq 0 (length (f_places (flow_at n (f_flow f))))) (fun x =>
     implies (f_admitted (flow_at n (f_flow f)) && negb (f_leaves (flow_at n (f_flow f))) && f_passed f || is_none (parent_of n (f_flow f) x))
-      (existsb (fun v => same_frame (v_frame v) f && Nat.eqb (v_place v) x) (t_visits t)))).
+      (existsb (fun v => same_frame (v_frame v) f && Nat.eqb (v_place v) x && negb (t_dropped t v)) (t_visits t)))).
 Definition meter_b (i : nat) : bool :=
   let mine := filter (fun v => Nat.eqb (flow_of v) i) (t_visits t) in
   match f_meter (flow_at n i) with
@@ -229,20 +237,29 @@ Proof.
   assert (E2 : forall v w, In v (visits_at t p) -> In w (visits_at t p) -> _) by
     (intros v w Hv Hw; specialize (E v Hv); apply andb_true_iff in E; destruct E as [_ E];
      exact (each_in _ _ w E Hw)).
+  assert (E3 : forall v w, In v (visits_at t p) -> In w (visits_at t p) -> takes_time v = true -> takes_time w = true -> in_turn_b v w = true).
+  { intros v w Hv Hw Tv Tw. specialize (E2 v w Hv Hw). cbn beta in E2. apply andb_true_iff in E2. destruct E2 as [E2 _].
+    rewrite Tv, Tw in E2. exact E2. }
+  unfold in_turn_b in E3.
   constructor.
   - intros v Hv. specialize (E v Hv). both. lia.
   - intros v Hv. specialize (E v Hv). both. tauto.
-  - intros v Hv. specialize (E v Hv). both. tauto.
-  - intros v w Hv Hw. specialize (E2 v w Hv Hw). both. destruct E2 as [[[[S|?]|?] _] _]; auto.
+  - intros v Hv D. specialize (E v Hv). cbn beta in E. rewrite D in E. both. tauto.
+  - intros v Hv D. specialize (E v Hv). cbn beta in E. rewrite D in E. both. destruct E as [[[[_ [E0 E1]] _] _] _].
+    split; [exact E0|]. intros T. destruct E1; [congruence|assumption].
+  - intros v w Hv Hw Tv Tw. specialize (E3 v w Hv Hw Tv Tw). both. destruct E3 as [[[S|?]|?] _]; auto.
     left. now apply same_eq.
   - intros v x Hv Hx. specialize (E v Hv). both. destruct E as [[[_ B] _] _].
     apply (busy_spec _ _ _ _ x B Hx).
-  - intros v w Hv Hw L. specialize (E2 v w Hv Hw). both. destruct E2 as [[_ S] _].
-    let h := fresh in pose proof (implies_true _ _ S ltac:(now apply Z.ltb_lt)) as h; clear S; rename h into S. both. exact S.
-  - intros v w Hv Hw L1 L2. specialize (E2 v w Hv Hw). both. destruct E2 as [_ S].
-    let h := fresh in pose proof (implies_true _ _ S ltac:(both; auto)) as h; clear S; rename h into S. both. destruct S as [S1 S2]. split; auto.
+  - intros v w Hv Hw Tv Tw L. specialize (E3 v w Hv Hw Tv Tw). apply andb_true_iff in E3. destruct E3 as [_ S].
+    apply Z.ltb_lt. apply (implies_true _ _ S). now apply Z.ltb_lt.
+  - intros v w Hv Hw Tw L1 L2. specialize (E2 v w Hv Hw). clear E E3. cbn beta in E2. apply andb_true_iff in E2.
+    destruct E2 as [_ S]. apply Z.ltb_lt in L2.
+    let h := fresh in pose proof (implies_true _ _ S ltac:(rewrite Tw, L2; destruct L1 as [L1|[-> L1]]; apply Z.ltb_lt in L1;
+      rewrite L1, ?orb_true_r; reflexivity)) as h; clear S; rename h into S.
+    both. destruct S as [S1 S2]. split; auto.
     intros Eq. let h := fresh in pose proof (implies_true _ _ S2 ltac:(now apply Z.eqb_eq)) as h; clear S2; rename h into S2. both. exact S2.
-  - intros v Hv. specialize (E v Hv). both. tauto.
+  - intros v Hv Tv. specialize (E v Hv). both. destruct E as [[_ R] _]. apply Z.leb_le. exact (implies_true _ _ R Tv).
   - intros v Hv Pv.
     assert (I : In v (filter (fun v => Nat.eqb (v_port v) p) (t_others t)))
       by (apply filter_In; split; [auto|now apply Nat.eqb_eq]).
@@ -259,15 +276,18 @@ Proof.
   - intros v Hv Hw. pose proof (each_in _ _ v H3 Hv) as X. cbn beta in X. apply negb_true_iff in X.
     assert (existsb (same v) (t_visits t) = true); [|congruence]. apply existsb_exists. exists v.
     split; auto. unfold same. destruct (visit_dec v v); congruence.
-  - intros v Hv. specialize (E v Hv). both. destruct E as [[[E _] _] _].
+  - intros v Hv. specialize (E v Hv). both. destruct E as [[[[E _] _] _] _].
     apply existsb_exists in E. destruct E as [f [Hf Ef]]. apply same_frame_eq in Ef. congruence.
   - intros v Hv. specialize (E v Hv). both. tauto.
-  - intros v Hv. specialize (E v Hv). both. destruct E as [_ E]. unfold from_b in E.
+  - intros v Hv. specialize (E v Hv). both. destruct E as [[_ E] _]. unfold from_b in E.
     destruct (parent_of n (flow_of v) (v_place v)) as [x|] eqn:Pa.
     + right. apply existsb_exists in E. destruct E as [w [Hw Ew]]. exists w. split; auto.
       cbn zeta in Ew. both. destruct Ew as [[E1 E2] [E3 E4]]. apply same_frame_eq in E1.
       unfold from_switch. cbn zeta. rewrite Pa, E2. repeat split; auto.
     + left. split; auto. now both.
+  - intros v w Hv Hw [Ef [Pw _]]. specialize (E v Hv). apply andb_true_iff in E. destruct E as [_ E].
+    apply negb_true_iff. pose proof (each_in _ _ w E Hw) as F. cbn beta in F. apply (implies_true _ _ F).
+    rewrite Pw, Nat.eqb_refl, andb_true_r. unfold same_frame. destruct (frame_dec _ _); congruence.
 Qed.
 
 Lemma nothing_lost_right : nothing_lost_b = true -> nothing_lost n t.
@@ -278,7 +298,7 @@ Proof.
     || is_none (parent_of n (f_flow f) x) = true).
   { destruct Or as [[-> [-> ->]]| ->]; [reflexivity|apply orb_true_r]. }
   pose proof (implies_true _ _ Y Pr) as W. apply existsb_exists in W.
-  destruct W as [v [Hv Xv]]. both. destruct Xv as [X1 X2]. apply same_frame_eq in X1. eauto.
+  destruct W as [v [Hv Xv]]. rewrite !andb_true_iff, negb_true_iff in Xv. both. destruct Xv as [[X1 X2] X3]. apply same_frame_eq in X1. eauto.
 Qed.
 
 Lemma meter_right i : meter_b i = true -> f_meter (flow_at n i) <> None -> meters_police n t i.

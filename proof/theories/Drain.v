@@ -8,7 +8,7 @@ Open Scope Z_scope.
 (** ** The same trace, in the description of the mode raised to *)
 
 Lemma raises_span n t r s : raises n t r -> raises n (with_span t s) r.
-Proof. intros [A B]. now constructor. Qed.
+Proof. intros [A B C]. now constructor. Qed.
 
 Lemma frames_after n t s : frames_are_real n t -> frames_are_real (after n) (with_span t s).
 Proof.
@@ -25,17 +25,18 @@ Proof. unfold from_switch. rewrite parent_after. reflexivity. Qed.
 
 Lemma ways_after n t s : ways n t -> ways (after n) (with_span t s).
 Proof.
-  intros [A B C D E F]. constructor; auto.
+  intros [A B C D E F G]. constructor; auto.
   - intros v Hv. rewrite flow_after, port_of_after. now apply E.
-  - intros v Hv. destruct (F v Hv) as [[P Q]|[w [Hw G]]].
+  - intros v Hv. destruct (F v Hv) as [[P Q]|[w [Hw Fs]]].
     + left. split; [now rewrite parent_after|exact Q].
     + right. exists w. split; [exact Hw|]. now apply (from_switch_after n t s).
+  - intros v w Hv Hw Fs. apply (G v w Hv Hw). now apply (from_switch_after n t s).
 Qed.
 
 Lemma port_after n t s p : port_works n t p -> port_works (after n) (with_span t s) p.
 Proof.
-  intros [A B C D E F G H I]. constructor; auto.
-  intros v Hv Pv. destruct (I v Hv Pv) as [Sv Lv]. split; [exact Sv|].
+  intros [A B C D E F G H I J]. constructor; auto.
+  intros v Hv Pv. destruct (J v Hv Pv) as [Sv Lv]. split; [exact Sv|].
   intros i Hi. rewrite flow_after. cbn [n_flows after] in Hi. rewrite map_length in Hi. now apply Lv.
 Qed.
 

@@ -160,16 +160,17 @@ Qed.
 
 Definition real : trace := raised always.
 Definition raise_ : raise := Raise (fun p => match p with 1%nat => Some 0%nat | 2%nat => Some 1%nat | _ => None end)
-  3000 0 (fun s => match s with 0%nat => 3000 | _ => 4184 end) (fun s => match s with 0%nat => 3021 | _ => 4205 end).
+  3000 0 (fun s => match s with 0%nat => 3000 | _ => 4136 end) (fun s => match s with 0%nat => 3021 | _ => 4157 end).
 Lemma is_raise : raises high real raise_.
 Proof.
   constructor.
-  - intros v s Hv. each_visit Hv; cbn; intros E; inversion E; subst; vm_compute; auto; intros X; now destruct X.
+  - intros v s Hv _. each_visit Hv; cbn; intros E; inversion E; subst; vm_compute; auto; intros X; now destruct X.
+  - intros v s _ D. discriminate.
   - intros v Hv. each_visit Hv; cbn; intros E; try discriminate; reflexivity.
 Qed.
 
 (* where a switch turns, one frame is queued, and takes 1; a signal is there too, and is held back for the 20 of the swap
-   and a step of 64 frames *)
+   and a step of 16 frames *)
 Definition fabric_ : fabric := Fabric [None; Some 0%nat; Some 1%nat; Some 1%nat] [Some 0%nat; Some 1%nat; None; Some 0%nat] [20; 20] [1; 1].
 Lemma signals_spread : spreads low real raise_ fabric_.
 Proof.
@@ -178,17 +179,17 @@ Proof.
   - split; [cbn; lia|]. vm_compute. discriminate.
   - intros [|s]; vm_compute; discriminate.
   - intros p a b Ea Eb. destruct p as [|[|[|[|p]]]]; cbn in Ea, Eb; try discriminate; inversion Ea; inversion Eb; subst.
-    + right. exists (hop signal 0 1 3000 4000), 4184. split; [cbn; tauto|]. repeat split; vm_compute; discriminate.
+    + right. exists (hop signal 0 1 3000 4000), 4136. split; [cbn; tauto|]. repeat split; vm_compute; discriminate.
     + left. vm_compute. discriminate.
     + destruct p; discriminate.
   - intros [|[|s]] Hs; [| |cbn in Hs; lia].
     + exists 3000. repeat split; vm_compute; discriminate.
-    + exists 4184. repeat split; vm_compute; discriminate.
+    + exists 4136. repeat split; vm_compute; discriminate.
 Qed.
 
-(* D_arrange 1184, D_update 20, D_q 86 at least: 86 frames of 64 bit; more is claimed *)
-Definition dists : list (list Z) := [[0; 1184]; [284; 0]].
-Lemma change_is_accepted : change_ok low low_claims fabric_ dists 1184 20 3916 5120 = true.
+(* D_arrange 1136, D_update 20, D_q 86 at least: 86 frames of 64 bit; more is claimed *)
+Definition dists : list (list Z) := [[0; 1136]; [236; 0]].
+Lemma change_is_accepted : change_ok low low_claims fabric_ dists 1136 20 3964 5120 = true.
 Proof. vm_compute. reflexivity. Qed.
 
 (* The raise: until all have swapped flow 1 may bring what it brings in the window. *)
@@ -219,13 +220,13 @@ Proof. reflexivity. Qed.
 Lemma swapped_in_time p s : r_switch raise_ p = Some s -> r_swapped raise_ s <= r_trigger raise_ + units real 5120.
 Proof.
   apply (raise_in_time low low_claims rising rising_claims real raise_ fabric_ (fun _ => -1) (fun _ => -1) starts_drained
-    low_is_followed signals_spread dists 1184 20 3916 5120 stretches change_is_accepted rising_is_accepted).
+    low_is_followed signals_spread dists 1136 20 3964 5120 stretches change_is_accepted rising_is_accepted).
 Qed.
 
 Lemma rising_holds : all_hold rising rising_claims (with_span real (always_until None)).
 Proof.
   apply (raise_holds low low_claims rising rising_claims real raise_ fabric_ _ _ None starts_drained low_is_followed
-    rising_is_valid is_raise signals_spread dists 1184 20 3916 5120 stretches change_is_accepted rising_is_accepted).
+    rising_is_valid is_raise signals_spread dists 1136 20 3964 5120 stretches change_is_accepted rising_is_accepted).
 Qed.
 
 Definition in_high : trace := with_span real (drained_span real raise_ (busy_at busy_) (from_at 5120 from) None).
@@ -234,7 +235,7 @@ Definition in_high : trace := with_span real (drained_span real raise_ (busy_at 
 Lemma high_is_valid : valid high in_high.
 Proof.
   rewrite <- high_after. apply (drain_holds low low_claims rising rising_claims real raise_ fabric_ (fun _ => -1) (fun _ => -1) None
-    starts_drained low_is_followed rising_is_valid is_raise signals_spread dists 1184 20 3916 5120 stretches
+    starts_drained low_is_followed rising_is_valid is_raise signals_spread dists 1136 20 3964 5120 stretches
     change_is_accepted rising_is_accepted busy_ from switch_of 27120).
   - intros [|[|[|[|p]]]]; try reflexivity. cbn. now destruct p.
   - vm_compute. reflexivity.
@@ -244,6 +245,71 @@ Qed.
 Lemma high_holds : all_hold high high_claims in_high.
 Proof. apply accepted_claims_hold; [apply high_is_valid | vm_compute; reflexivity]. Qed.
 End TwoModes.
+
+(** ** A raise in which frames are dropped: one in its turn, while two wait that stay, and one at no cost *)
+Module Dropping.
+(* flows 0 and 4 leave, the first above the three others, the last below; port 1 is of a switch *)
+Definition ending (p : nat) (k m period : Z) (leaves : bool) : flow :=
+  FlowOfRaise k (Contract m m period 0) None None true leaves [Place p None; Place 1 (Some 0%nat)] [1%nat].
+Definition staying (p : nat) : flow :=
+  Flow 1 (Contract 1000 1000 100000 0) None [Place p None; Place 1 (Some 0%nat)] [1%nat].
+Definition slowest (least : Z) (leaves : bool) : network := Network
+  [wire; Port least fast 0 0 0 0 0 0; wire; wire; wire; wire]
+  [ending 0 0 4000 4900 leaves; staying 2; staying 3; staying 4; ending 5 2 1000 100000 leaves] 0 64 12304.
+Definition net : bool -> network := slowest fast.
+
+Definition e (k : Z) : frame := Frame (Z.to_nat (10 + k)) 0 0 k 4000 (4900 * k) (4900 * k) true.
+Definition s (i : nat) : frame := Frame i i 1 0 1000 3000 3000 true.
+Definition low_ : frame := Frame 20 4 2 0 1000 3000 3000 true.
+(* the second frame of flow 0 stands in front at the swap, and keeps the port for [long]; that of flow 4 goes while s 1 is sent *)
+Definition stood (long : Z) : list visit :=
+  [ Visit (e 1) 1 1 8900 9000 9000 (9000 + long) (9000 + long) (9000 + long); Visit low_ 1 1 4000 8970 8970 8970 8970 8970 ].
+Definition dropped_ (long : Z) (v : visit) : bool := existsb (same v) (stood long).
+Definition trace_ (long : Z) : trace := TraceOf 1 [e 0; e 1; s 1; s 2; s 3; low_]
+  (stood long ++ [ hop (e 0) 0 0 0 0; hop (e 1) 0 0 4900 4900; hop (s 1) 0 2 3000 3000; hop (s 2) 0 3 3000 3000;
+    hop (s 3) 0 4 3000 3000; hop low_ 0 5 3000 3000; hop (e 0) 1 1 4000 4000; hop (s 1) 1 1 4000 8000;
+    hop (s 2) 1 1 4000 (9000 + long); hop (s 3) 1 1 4000 (10000 + long) ]) [] nobody (dropped_ long) always.
+Definition raise_ : raise := Raise (fun p => match p with 1%nat => Some 0%nat | _ => None end) 8900 0
+  (fun _ => 8900) (fun _ => 8950).
+
+Lemma are_dropped long v : In v (stood long) -> dropped_ long v = true.
+Proof. intros I. apply existsb_exists. exists v. split; [exact I|]. unfold same. destruct (visit_dec v v); congruence. Qed.
+
+Ltac are_raises long := constructor;
+  [ intros v x Hv D; change (dropped_ long v = false) in D; apply in_app_or in Hv; destruct Hv as [Hv|Hv];
+    [ rewrite (are_dropped long v Hv) in D; discriminate
+    | clear D; each_visit Hv; cbn; intros E; inversion E; subst; vm_compute; auto; intros X; now destruct X ]
+  | intros v x _ D; change (dropped_ long v = true) in D; apply existsb_exists in D; destruct D as [w [Hw D]];
+    apply same_eq in D; subst w; destruct Hw as [<-|[<-|[]]]; cbn; intros E; inversion E; reflexivity
+  | intros v Hv; each_visit Hv; cbn; intros E; try discriminate; reflexivity ].
+
+Lemma is_raise : raises (after (net true)) (trace_ 4000) raise_.
+Proof. are_raises 4000. Qed.
+
+Lemma before_is_followed : follows (net false) (with_span (trace_ 4000) (always_until (Some 8900))).
+Proof. apply checked_trace_follows. vm_compute. reflexivity. Qed.
+
+Lemma during_is_valid : valid (net true) (with_span (trace_ 4000) (always_until None)).
+Proof. apply checked_trace_is_valid. vm_compute. reflexivity. Qed.
+
+Definition hosts_ : list row := [Row 1 1000 far].
+Definition claims_ (window : option Z) : claims := Claims 1000000
+  [[Row 0 4000 far]; [RowOfRaise 0 8300 window near; RowOfRaise 1 90000 window far; RowOfRaise 2 100000 window far];
+   hosts_; hosts_; hosts_; [Row 2 1000 far]] [] [].
+Definition stretches : list (list stretch) := [ []; [Stretch 90000 None (after_ 90000)]; []; []; []; [] ].
+
+Lemma is_accepted : raise_accepts (net false) (claims_ None) (net true) (claims_ (Some 90100)) 100 stretches = true.
+Proof. vm_compute. reflexivity. Qed.
+
+Lemma soon p x : r_switch raise_ p = Some x -> r_swapped raise_ x <= r_trigger raise_ + units (trace_ 4000) 100.
+Proof. intros _. vm_compute. discriminate. Qed.
+
+Lemma holds : all_hold (net true) (claims_ (Some 90100)) (with_span (trace_ 4000) (always_until None)).
+Proof.
+  apply (raise_claims_hold (net false) (claims_ None) (net true) (claims_ (Some 90100)) (trace_ 4000) raise_ 100
+    (fun _ => -1) (fun _ => -1) None stretches before_is_followed during_is_valid is_raise soon is_accepted).
+Qed.
+End Dropping.
 
 (** ** Signals: a switch sends them itself, above every class, on a trunk that a host's frames cross
     which may babble *)

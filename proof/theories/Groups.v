@@ -226,7 +226,7 @@ Proof.
   set (lo := a - units t (p_propagation (port_at n g) + p_latency_max (port_at n p) + p_tick (port_at n g))).
   set (hi := b - units t (p_propagation (port_at n g) + p_latency_min (port_at n p))).
   assert (S : sumif size W (t_visits t) <=
-    sumif size (fun v => (size v <=? F / scale c) && (lo <=? v_end v) && (v_end v <=? hi)) (visits_at t g)).
+    sumif size (fun v => negb (t_dropped t v) && (size v <=? F / scale c) && (lo <=? v_end v) && (v_end v <=? hi)) (visits_at t g)).
   { apply sumif_inject with (R := fun v u => from_switch n t v u).
     - apply (visits_nodup n t V).
     - intros v Hv. apply filter_In in Hv. destruct Hv as [Hv Pv]. apply Nat.eqb_eq in Pv.
@@ -238,7 +238,7 @@ Proof.
       rewrite Pv in Fb. unfold units in *. subst lo hi.
       replace (size u) with (size v) by (unfold size; now rewrite Ef).
       split; [rewrite <- Pu; now apply at_port_in|]. split; [exact Fs|]. split; [|lia].
-      rewrite !andb_true_iff, !Z.leb_le. repeat split; try lia.
+      rewrite (went_on _ _ (ways_hold _ _ V) v u Hv Hu Fs), !andb_true_iff, !Z.leb_le. repeat split; try lia.
       apply Z.div_le_lower_bound; lia.
     - intros v v' u Hv Hv' Wv Wv' [E1 _] [E2 _]. apply win_spec in Wv, Wv'.
       apply (same_visit n t V); auto.

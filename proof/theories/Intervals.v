@@ -63,7 +63,8 @@ Proof.
   - specialize (IH Hv). destruct (P z && at_instant (hi - 1) z); lia.
 Qed.
 
-Definition apart (v w : A) : Prop := v = w \/ e v <= s w \/ e w <= s v.
+(** Empty ones are apart of all. *)
+Definition apart (v w : A) : Prop := s v < e v -> s w < e w -> v = w \/ e v <= s w \/ e w <= s v.
 
 Lemma at_most_one P x l : NoDup l -> (forall v w, In v l -> In w l -> apart v w) ->
   sumif (fun _ => 1) (fun v => P v && at_instant x v) l <= 1.
@@ -75,7 +76,7 @@ Proof.
   rewrite sumif_empty; [lia|]. intros w Hw Ew.
   apply andb_true_iff in E, Ew. destruct E as [_ E], Ew as [_ Ew].
   apply within_spec in E, Ew.
-  assert (Ap : apart v w) by (apply H; cbn; auto). destruct Ap as [->|Ap]; [contradiction|lia].
+  assert (Ap : apart v w) by (apply H; cbn; auto). destruct Ap as [->|Ap]; [lia|lia|contradiction|lia].
 Qed.
 
 Lemma packed P lo hi l : lo <= hi -> NoDup l ->

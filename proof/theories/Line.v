@@ -14,14 +14,17 @@ Hypothesis rate_pos : 0 < p_rate_max (port_at n p).
 
 Notation P := (visits_at t p).
 
-(** Frames of at most [l] bits that end from a to b: one that began before, and what the line
+Lemma ports_apart v w : In v P -> In w P -> apart v_start v_end v w.
+Proof. intros Hv Hw Sv Sw. apply (one_by_one _ _ _ works); auto; now apply Z.ltb_lt. Qed.
+
+(** Frames of at most [l] bits that are sent, and end from a to b: one that began before, and what the line
     sends in between. *)
 Lemma line_brings (l a b : Z) : 0 <= l -> a <= b ->
-  full t * sumif size (fun v => (size v <=? l) && (a <=? v_end v) && (v_end v <=? b)) P
+  full t * sumif size (fun v => negb (t_dropped t v) && (size v <=? l) && (a <=? v_end v) && (v_end v <=? b)) P
   <= full t * l + p_rate_max (port_at n p) * (b - a).
 Proof.
   intros Hl Hab. assert (F : 0 < full t) by (unfold full, ps_per_s; lia).
-  set (Q := fun v => (size v <=? l) && (a <=? v_end v) && (v_end v <=? b)).
+  set (Q := fun v => negb (t_dropped t v) && (size v <=? l) && (a <=? v_end v) && (v_end v <=? b)).
   set (c := p_rate_max (port_at n p)) in *.
   set (w1 := fun v => c * overlap (v_start v) (v_end v) a b).
   set (w2 := fun _ : visit => full t * l * 1).
@@ -30,8 +33,8 @@ Proof.
   { clear once. revert works real. fold c. intros.
     assert (forall v, In v P -> Q v = true ->
               full t * size v <= w1 v + (if at_instant v_start v_end (a - 1) v then w2 v else 0)).
-    { intros v Hv Qv. unfold Q in Qv. rewrite !andb_true_iff, !Z.leb_le in Qv.
-      pose proof (rate_most _ _ _ works v Hv) as R. pose proof (in_order _ _ _ works v Hv) as O.
+    { intros v Hv Qv. unfold Q in Qv. rewrite !andb_true_iff, negb_true_iff, !Z.leb_le in Qv.
+      pose proof (rate_most _ _ _ works v Hv ltac:(tauto)) as R. pose proof (in_order _ _ _ works v Hv) as O.
       fold c in R. unfold w1, w2. destruct (at_instant v_start v_end (a - 1) v) eqn:E.
       - assert (0 <= overlap (v_start v) (v_end v) a b) by (unfold overlap; lia). nia.
       - assert (~ (v_start v <= a - 1 < v_end v)).
@@ -48,8 +51,9 @@ Proof.
     specialize (H v (or_introl eq_refl)). destruct (Q v); cbn [andb]; [specialize (H eq_refl)|lia].
     destruct (at_instant v_start v_end (a - 1) v); lia. }
   unfold w1, w2 in A. rewrite !sumif_scale in A.
-  pose proof (packed v_start v_end Q a b P Hab once (one_by_one _ _ _ works)).
-  pose proof (at_most_one v_start v_end Q (a - 1) P once (one_by_one _ _ _ works)).
+  assert (Ap : forall v w, In v P -> In w P -> apart v_start v_end v w) by (intros v w Hv Hw; now apply (ports_apart v w)).
+  pose proof (packed v_start v_end Q a b P Hab once Ap).
+  pose proof (at_most_one v_start v_end Q (a - 1) P once Ap).
   fold Q2 in H0. nia.
 Qed.
 End Line.

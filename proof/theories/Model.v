@@ -24,7 +24,8 @@ Record frame := Frame {
   f_passed : bool     (* whether the meter of the first switch let it through *)
 }.
 
-(** A frame at one egress. *)
+(** A frame at one egress. Or it is dropped there ([t_dropped]): it is asked where it belongs when the scheduler would
+    choose it, has no place in the mode any more, and nothing is on the line from [v_start] to [v_end]. *)
 Record visit := Visit {
   v_frame : frame;
   v_place : nat;      (* in the tree of its flow *)
@@ -45,19 +46,21 @@ Record span := Span {
 }.
 Definition always : span := Span (fun _ => -1) (fun _ => -1) None.
 
-Record trace := TraceIn {
+Record trace := TraceOf {
   t_unit : Z;
   t_frames : list frame;
   t_visits : list visit;
   t_others : list visit;        (* other traffic at the ports, of no flow *)
   t_babbling : nat -> bool;     (* flows of hosts that keep no contract *)
+  t_dropped : visit -> bool;    (* at this port the frame is not sent, but dropped *)
   t_span : span
 }.
+Definition TraceIn u fs vs os babbling s : trace := TraceOf u fs vs os babbling (fun _ => false) s.
 Definition Trace u fs vs os babbling : trace := TraceIn u fs vs os babbling always.
 
 (** Of the same trace another part is spoken of. *)
 Definition with_span (t : trace) (s : span) : trace :=
-  TraceIn (t_unit t) (t_frames t) (t_visits t) (t_others t) (t_babbling t) s.
+  TraceOf (t_unit t) (t_frames t) (t_visits t) (t_others t) (t_babbling t) (t_dropped t) s.
 
 Definition size (v : visit) : Z := f_size (v_frame v).
 Definition class (v : visit) : Z := f_level (v_frame v).
@@ -73,9 +76,12 @@ Definition inside (t : trace) (y : Z) : Prop := before_end t y = true.
 Definition live (t : trace) (v : visit) : Prop :=
   s_since (t_span t) (v_port v) <= v_arrival v /\ inside t (v_arrival v).
 
-(** All that uses one line. *)
+(** All that uses one port. *)
 Definition visits_at (t : trace) (p : nat) : list visit :=
   filter (fun v => Nat.eqb (v_port v) p) (t_visits t ++ t_others t).
+
+(** It keeps the port. A frame that is dropped otherwise (while the port sends, from any place in a queue) is gone at once. *)
+Definition takes_time (v : visit) : bool := v_start v <? v_end v.
 
 Section Valid.
 Variable n : network.
@@ -122,28 +128,32 @@ Record port_works (p : nat) : Prop := {
   in_order : forall v, In v (visits_at t p) ->
     0 <= v_arrival v <= v_choice v /\ v_choice v <= v_start v <= v_end v /\
     v_end v <= v_handover v <= v_end v + units (p_tick (port_at n p));
-  (* the rate of the line: never slower, never faster *)
+  (* the rate of the line: never slower, never faster. [drops]: to drop a frame takes no longer than it would have been
+     on the line: from when the line is free until the next frame may begin *)
   rate_least : forall v, In v (visits_at t p) ->
     p_rate_min (port_at n p) * (v_end v - v_start v) <= full * size v;
-  rate_most : forall v, In v (visits_at t p) ->
+  rate_most : forall v, In v (visits_at t p) -> t_dropped t v = false ->
     full * size v <= p_rate_max (port_at n p) * (v_end v - v_start v);
+  (* what is dropped at no cost is gone when it is chosen *)
+  gone_at_once : forall v, In v (visits_at t p) -> t_dropped t v = true ->
+    v_arrival v < v_end v /\ (takes_time v = false -> v_choice v = v_end v);
   (* one frame at a time, and none is interrupted *)
-  one_by_one : forall v w, In v (visits_at t p) -> In w (visits_at t p) ->
+  one_by_one : forall v w, In v (visits_at t p) -> In w (visits_at t p) -> takes_time v = true -> takes_time w = true ->
     v = w \/ v_end v <= v_start w \/ v_end w <= v_start v;
-  (* while a frame waits, in the queue or below the scheduler, the line is not idle *)
+  (* while a frame waits, in the queue or below the scheduler, the port is not idle: it sends or drops *)
   never_idle : forall v x, In v (visits_at t p) -> v_arrival v <= x < v_start v ->
     exists w, In w (visits_at t p) /\ v_start w <= x < v_end w;
   (* what is chosen first is sent first *)
-  sent_as_chosen : forall v w, In v (visits_at t p) -> In w (visits_at t p) ->
+  sent_as_chosen : forall v w, In v (visits_at t p) -> In w (visits_at t p) -> takes_time v = true -> takes_time w = true ->
     v_choice v < v_choice w -> v_start v < v_start w;
   (* strict priority, in order of arrival within a class: what is chosen while v waits, and sent
-     before it, is not below v *)
-  strict_priority : forall v w, In v (visits_at t p) -> In w (visits_at t p) ->
-    v_start w < v_start v -> v_arrival v < v_choice w ->
+     before it, is not below v; what is dropped in its turn neither *)
+  strict_priority : forall v w, In v (visits_at t p) -> In w (visits_at t p) -> takes_time w = true ->
+    v_start w < v_start v \/ takes_time v = false /\ v_choice w < v_choice v -> v_arrival v < v_choice w ->
     class w <= class v /\ (class w = class v -> v_arrival w <= v_arrival v);
-  (* below the scheduler is room for p_below bits, or for a single frame *)
-  room_below : forall v, In v (visits_at t p) ->
-    sumif size (fun w => (v_start w <=? v_start v) && (v_choice v <? v_end w)) (visits_at t p)
+  (* below the scheduler is room for p_below bits, or for a single frame; where there is none, none is asked *)
+  room_below : forall v, In v (visits_at t p) -> takes_time v = true ->
+    sumif size (fun w => takes_time w && (v_start w <=? v_start v) && (v_choice v <? v_end w)) (visits_at t p)
       <= Z.max (p_below (port_at n p)) (size v);
   (* other traffic is of a class below all flows, in frames of the stated size *)
   others_below : forall v, In v (t_others t) -> v_port v = p ->
@@ -176,16 +186,18 @@ Record ways : Prop := {
     (v_place v < length (f_places (flow_at n (flow_of v))))%nat /\
     v_port v = port_of n (flow_of v) (v_place v);
   visit_from : forall v, In v (t_visits t) ->
-    from_host v \/ exists w, In w (t_visits t) /\ from_switch v w
+    from_host v \/ exists w, In w (t_visits t) /\ from_switch v w;
+  (* what is dropped goes nowhere *)
+  went_on : forall v w, In v (t_visits t) -> In w (t_visits t) -> from_switch v w -> t_dropped t w = false
 }.
 
-(** Nothing is lost ([faults]): what was released is at its source's port, and what passed the meter of
+(** Nothing is lost ([faults]): what was released is sent by its source's port, and what passed the meter of
     the first switch at every place of its flow, if that has a place in the mode. *)
 Definition nothing_lost : Prop := forall f x, In f (t_frames t) ->
   (x < length (f_places (flow_at n (f_flow f))))%nat ->
   f_admitted (flow_at n (f_flow f)) = true /\ f_leaves (flow_at n (f_flow f)) = false /\ f_passed f = true \/
     parent_of n (f_flow f) x = None ->
-  exists v, In v (t_visits t) /\ v_frame v = f /\ v_place v = x.
+  exists v, In v (t_visits t) /\ v_frame v = f /\ v_place v = x /\ t_dropped t v = false.
 
 (** ** Meters *)
 

@@ -2,7 +2,7 @@
     hold. The description [n] is that of the network in the mode that is spoken of, the claims are
     its rows: `accepts` and the theorems of [Soundness] are about that mode.
 
-    A purged frame has no visit at the port that purged it: it was never sent. *)
+    A frame that is dropped from a queue has a visit there ([t_dropped]); one that is dropped as it comes has none. *)
 From Coq Require Import ZArith List Bool Lia.
 From Tenuto Require Import Sums Description Model Busy Contract Accepts Ways Soundness.
 Import ListNotations.
@@ -117,7 +117,7 @@ Record fabric := Fabric {
 }.
 
 (** A switch that purges serves signals after so many frames. *)
-Definition purge_step : Z := 64.
+Definition purge_step : Z := 16.
 Definition eta_of (k : fabric) (s : nat) : Z := nth s (k_swap k) 0 + purge_step * nth s (k_purge k) 0.
 
 Definition switch_at (k : fabric) (s p : nat) : bool :=
@@ -140,8 +140,11 @@ Variables (n : network) (t : trace) (r : raise).
 
 Record raises : Prop := {
   (* after its swap a switch commits no frame that has no place in the mode *)
-  no_late_commit : forall v s, In v (t_visits t) -> r_switch r (v_port v) = Some s ->
+  no_late_commit : forall v s, In v (t_visits t) -> t_dropped t v = false -> r_switch r (v_port v) = Some s ->
     r_swapped r s <= v_choice v -> f_admitted (flow_at n (flow_of v)) = true;
+  (* what is dropped there stood in a queue at the swap; what comes later without a place in the mode comes to no queue *)
+  drops_what_stood : forall v s, In v (t_visits t) -> t_dropped t v = true -> r_switch r (v_port v) = Some s ->
+    v_arrival v < r_swapped r s;
   (* what a host sends begins at its port; so do signals *)
   hosts_send : forall v, In v (t_visits t) -> r_switch r (v_port v) = None ->
     parent_of n (flow_of v) (v_place v) = None
@@ -217,8 +220,9 @@ Proof.
     parent_of n (flow_of v) (v_place v) = None \/ f_admitted (flow_at n (flow_of v)) = true).
   { intros v Hv [Lv _]. rewrite S in Lv. cbn in Lv. specialize (Order v Hv).
     destruct (r_switch r (v_port v)) as [s|] eqn:Es; [right|left; now apply (hosts_send R)].
-    apply (no_late_commit R v s Hv Es). specialize (M _ s Es). pose proof (from_swapped _ _ _ _ D (v_port v)).
-    unfold units in *. nia. }
+    specialize (M _ s Es). pose proof (from_swapped _ _ _ _ D (v_port v)).
+    destruct (t_dropped t v) eqn:Dv; [pose proof (drops_what_stood R v s Hv Dv Es); unfold units in *; nia|].
+    apply (no_late_commit R v s Hv Dv Es). unfold units in *. nia. }
   constructor; [exact Ad| |].
   - intros v w Hv Hw [Ef [Pw Fs]] Live. destruct (Ad v Hv Live) as [|Av]; [congruence|].
     destruct Live as [Lv Iv]. rewrite S in Lv |- *. cbn in Lv |- *. specialize (Order w Hw) as Ow.

@@ -46,15 +46,18 @@ Let mc_pos : 0 < mc.
 Proof. unfold windows_ok in accepted_windows. cbn zeta in accepted_windows.
   rewrite andb_true_iff, Z.ltb_lt in accepted_windows. tauto. Qed.
 
-(** A flow that leaves is sent by no switch that has swapped. *)
-Lemma gone v : In v (t_visits t) -> leaving during cd v = true -> v_choice v < r_trigger r + units t mc.
+(** Of a flow that leaves no switch sends what comes when all have swapped, nor spends time on it. *)
+Lemma gone v : In v (t_visits t) -> leaving during cd v = true -> v_arrival v < r_trigger r + units t mc.
 Proof.
   intros Hv L. unfold leaving, leaves, entry_for in L.
   destruct (entry_names during cd (flow_of v) (flow_at during (flow_of v)) (v_place v)) as [Nf [_ [_ [Fr _]]]].
   rewrite Nf, Fr in L. apply andb_true_iff in L. destruct L as [Lf Lp].
   destruct (r_switch r (v_port v)) as [s|] eqn:Es.
-  - destruct (Z_lt_ge_dec (v_choice v) (r_swapped r s)) as [|G]; [specialize (swapped _ _ Es); lia|].
-    pose proof (no_late_commit _ _ _ R v s Hv Es ltac:(lia)) as A. rewrite flow_after in A. cbn in A.
+  - specialize (swapped _ _ Es). destruct (t_dropped t v) eqn:Dv; [pose proof (drops_what_stood _ _ _ R v s Hv Dv Es); lia|].
+    destruct (Z_lt_ge_dec (v_arrival v) (r_swapped r s)) as [|G]; [lia|].
+    pose proof (port_order during cd td (good during cd accepted_during) Vd v Hv) as Ov.
+    pose proof (in_order _ _ _ (ports _ _ Vd _ (port_lt during cd td (good during cd accepted_during) Vd v Hv)) v (at_port_in t v Hv)).
+    pose proof (no_late_commit _ _ _ R v s Hv Dv Es ltac:(lia)) as A. rewrite flow_after in A. cbn in A.
     rewrite Lf in A. now rewrite andb_false_r in A.
   - pose proof (hosts_send _ _ _ R v Hv Es) as N. rewrite parent_after in N. unfold parent_of in N.
     unfold from_port in Lp. rewrite N in Lp. discriminate.

@@ -41,7 +41,7 @@ Proof. intros H [B L]. split; [lia|]. intros v Hv Kv Ev Cv. specialize (L v Hv K
 Lemma too_long k s w window h u : busy_ok n c p es k s w window h = true -> 0 <= s ->
   begins t p s k u = true -> s_since (t_span t) p <= u -> inside t (u + units t w) ->
   (forall x, u <= x <= u + units t w -> exists v, In v P /\ v_start v <= x < v_end v) ->
-  (forall g, In g P -> k < class g -> v_choice g <= u + units t w -> v_choice g <= u) ->
+  (forall g, In g P -> v_start g < v_end g -> k < class g -> v_choice g <= u + units t w -> v_choice g <= u) ->
   (forall v, In v (t_others t) -> v_port v = p -> k < class v) ->
   (forall v, In v (t_visits t) -> v_port v = p -> leaving n c v = true -> class v <= k ->
      u <= v_arrival v <= u + units t w -> early t u window v) -> False.
@@ -88,7 +88,7 @@ Proof.
   - destruct Fre. lia.
   - apply (inside_le t _ z); [lia|exact Iz].
   - intros x Hx. apply Cov. lia.
-  - intros g Hg Kg Cg. apply Low; auto. lia.
+  - intros g Hg Sg Kg Cg. apply Low; auto. lia.
   - intros v Hv Pv Lv Kv Av. apply (He u ltac:(lia) La); auto. lia.
 Qed.
 
@@ -124,7 +124,7 @@ Proof.
   - destruct Fre. lia.
   - apply (inside_le t _ z); [lia|exact Iz].
   - intros x Hx. apply Cov. lia.
-  - intros g Hg Kg Cg. specialize (Nn g Hg). destruct (Z_lt_ge_dec (v_arrival g) u) as [A|A];
+  - intros g Hg _ Kg Cg. specialize (Nn g Hg). destruct (Z_lt_ge_dec (v_arrival g) u) as [A|A];
       [specialize (Emp g Hg A); lia|specialize (Kl g Hg); lia].
   - intros v Hv Pv. destruct (no_others n t p V Hp Alone v Hv Pv).
   - intros v Hv Pv Lv _ Av. apply (He u ltac:(lia) La); auto. lia.

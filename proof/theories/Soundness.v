@@ -14,7 +14,7 @@ Definition of_span (t : trace) (f : frame) (claim : Z) : Prop :=
 (** All frames of a message are delivered at a target within its claim. *)
 Definition message_in_time (n : network) (t : trace) (i x : nat) (claim : Z) : Prop :=
   forall f, In f (t_frames t) -> f_flow f = i -> f_passed f = true -> of_span t f claim ->
-  exists v, In v (t_visits t) /\ v_frame v = f /\ v_place v = x /\
+  exists v, In v (t_visits t) /\ v_frame v = f /\ v_place v = x /\ t_dropped t v = false /\
             delivered n t v <= f_release f + units t claim.
 
 (** No more than so many bits of flows are in the buffer, at any instant of the span. *)
@@ -87,7 +87,7 @@ Proof.
   intros A Lost i x claim Hi Bi Ok f Hf Ff Pf [Df In1]. pose proof (good n c A) as good.
   unfold target_ok in Ok. rewrite !andb_true_iff, Nat.ltb_lt, negb_true_iff, Z.leb_le in Ok.
   destruct Ok as [[[Hx Ad] Le] Ok]. rewrite <- Ff in Hx, Ad, Le.
-  destruct (Lost f x Hf Hx (or_introl (conj Ad (conj Le Pf)))) as [v [Hv [Ev Pv]]].
+  destruct (Lost f x Hf Hx (or_introl (conj Ad (conj Le Pf)))) as [v [Hv [Ev [Pv Sv]]]].
   exists v. repeat split; auto. assert (Fv : flow_of v = i) by (unfold flow_of; congruence).
   assert (Pt : v_port v = at_port (place_at (flow_at n i) x))
     by (rewrite (port_is n t V v Hv), Fv, Pv; reflexivity).

@@ -368,7 +368,7 @@ Proof.
   pose proof (line_brings n t g (ports _ _ V g Hg) (visits_at_nodup n t V g)
     (fun v => sizes_at n c t good V g v Hg) unit_pos ltac:(lia) (largest n p) lo hi Ln Hlh) as L.
   assert (A : sumif size W (t_visits t) <=
-    sumif size (fun v => (size v <=? largest n p) && (lo <=? v_end v) && (v_end v <=? hi)) (visits_at t g)).
+    sumif size (fun v => negb (t_dropped t v) && (size v <=? largest n p) && (lo <=? v_end v) && (v_end v <=? hi)) (visits_at t g)).
   { apply sumif_inject with (R := fun v u => from_switch n t v u); [apply (visits_nodup n t V)| | |].
     - intros v Hv. pose proof (sizes_at n c t good V g v Hg Hv). lia.
     - intros v Hv Wv. destruct (Up v Hv Wv) as [u [Hu [Fs [Pu [Pv Av]]]]]. exists u.
@@ -376,7 +376,7 @@ Proof.
       rewrite Pv in Fb. pose proof (frame_small v ltac:(now rewrite Pv) Hv) as Sm. rewrite Pv in Sm.
       replace (size u) with (size v) by (unfold size; now rewrite Ef).
       split; [rewrite <- Pu; now apply at_port_in|]. split; [exact Fs|]. split; [|lia].
-      rewrite !andb_true_iff, !Z.leb_le. subst lo hi. unfold units in *. repeat split; lia.
+      rewrite (went_on _ _ (ways_hold _ _ V) v u Hv Hu Fs), !andb_true_iff, !Z.leb_le. subst lo hi. unfold units in *. repeat split; lia.
     - intros v w u Hv Hw Wv Ww [E1 _] [E2 _]. destruct (Up v Hv Wv) as [_ [_ [_ [_ [Pv _]]]]].
       destruct (Up w Hw Ww) as [_ [_ [_ [_ [Pw _]]]]]. apply one_visit; auto; congruence. }
   assert (hi - lo <= units t (span + p_tick (port_at n g) + (p_latency_max (port_at n p) - p_latency_min (port_at n p))))

@@ -385,7 +385,8 @@ Definition raise_ : raise := Raise (fun p => match p with 1%nat => Some 0%nat | 
 Lemma is_raise : raises (after (net true)) trace_ raise_.
 Proof.
   constructor.
-  - intros v x Hv. each_visit Hv; cbn; intros E; inversion E; subst; vm_compute; auto; intros X; now destruct X.
+  - intros v x Hv _. each_visit Hv; cbn; intros E; inversion E; subst; vm_compute; auto; intros X; now destruct X.
+  - intros v x _ D. discriminate.
   - intros v Hv. each_visit Hv; cbn; intros E; try discriminate; reflexivity.
 Qed.
 
@@ -418,6 +419,25 @@ Lemma with_both : raise_accepts (Leaving.net false) (Leaving.rows_ 60000 None) (
   (Leaving.rows_ 60000 (Some 62000)) 100 [ []; [Stretch 61000 None (after_ 61000)]; []; []; [] ] = true.
 Proof. vm_compute. reflexivity. Qed.
 
+(** Drops that take longer than the frames would have taken on the line. All else is as the model has it: the trace is one of
+    a network whose line may be slower, but what is sent is sent at the full rate. *)
+Lemma drops_that_take_longer : exists cb cd ys t r,
+  raise_accepts (Dropping.net false) cb (Dropping.net true) cd 100 ys = true /\
+  follows (Dropping.slowest 1000000000 false) (with_span t (always_until (Some (r_trigger r)))) /\
+  valid (Dropping.slowest 1000000000 true) (with_span t (always_until None)) /\
+  raises (after (Dropping.net true)) t r /\
+  (forall p s, r_switch r p = Some s -> r_swapped r s <= r_trigger r + units t 100) /\
+  (forall v, In v (t_visits t) -> t_dropped t v = false -> fast * (v_end v - v_start v) <= full t * size v) /\
+  breaks_delay (Dropping.net true) cd (with_span t (always_until None)).
+Proof.
+  exists (Dropping.claims_ None), (Dropping.claims_ (Some 90100)), Dropping.stretches, (Dropping.trace_ 100000), Dropping.raise_.
+  split; [exact Dropping.is_accepted|]. split; [apply checked_trace_follows; vm_compute; reflexivity|].
+  split; [apply checked_trace_is_valid; vm_compute; reflexivity|]. split; [Dropping.are_raises 100000|].
+  split; [intros p s _; vm_compute; discriminate|]. split.
+  - intros v Hv. each_visit Hv; vm_compute; intros D; first [discriminate D|discriminate].
+  - apply breaks_delay_right. vm_compute. reflexivity.
+Qed.
+
 (** ** D_mc *)
 
 (** A trace in which a switch swaps later than mc after the trigger. *)
@@ -426,7 +446,7 @@ Definition swaps_later (n : network) (k : fabric) (mc : Z) : Prop := exists t r,
   exists p s, r_switch r p = Some s /\ r_trigger r + units t mc < r_swapped r s.
 
 (** D_q left out: two switches, each drops what is queued frame by frame. *)
-Lemma forgotten_purge : swaps_later TwoModes.low TwoModes.fabric_ (1184 + 20).
+Lemma forgotten_purge : swaps_later TwoModes.low TwoModes.fabric_ (1136 + 20).
 Proof.
   exists TwoModes.real, TwoModes.raise_. split; [exact TwoModes.low_is_followed|]. split; [exact TwoModes.signals_spread|].
   exists 2%nat, 1%nat. split; reflexivity.
