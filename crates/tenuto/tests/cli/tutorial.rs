@@ -108,5 +108,5 @@ fn the_tutorial_shows_what_is_printed() {
         held += 1;
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
-    assert_eq!(held, 10, "the commands of the tutorial but `up`");
+    assert_eq!(held, 11, "the commands of the tutorial but `up`");
 }
