@@ -78,7 +78,7 @@ pub(crate) fn run(
         output::say(&text::text(&document, took, jobs, shown.all))?;
     }
     let written = match shown.output {
-        Some(path) => output::write_file(path, &output::json(&document)),
+        Some(path) => output::write_file(path, output::json(&document)),
         None => Ok(()),
     };
     Ok(Failure::unkept(written, document.outcome()))

@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Explore) -> Result<Outcome, Failure> {
     drop(progress);
     let found = found.map_err(wrong)?;
     let kept = match (&args.output, &found.counterexample) {
-        (Some(path), Some(trace)) => output::write_file(path, &output::json(trace)),
+        (Some(path), Some(trace)) => output::write_file(path, output::json(trace)),
         _ => Ok(()),
     };
     Ok(Failure::unkept(kept, conclude(args, plan, &settings, &found)?))

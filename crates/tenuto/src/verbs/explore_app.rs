@@ -109,7 +109,7 @@ pub(crate) fn run(args: &Explore, app_name: &str) -> Result<Outcome, Failure> {
     let found = found.map_err(wrong)?;
     let states_per_s = per_second(found.states, started);
     if let (Some(path), Some(trace)) = (&args.output, &found.counterexample) {
-        output::write_file(path, &output::json(trace))?;
+        output::write_file(path, output::json(trace))?;
     }
     conclude(
         args,
@@ -160,7 +160,7 @@ fn trace(path: &Path) -> Result<Trace, Failure> {
 fn conclude(args: &Explore, explored: &Explored<'_>) -> Result<Outcome, Failure> {
     let Explored { found, .. } = explored;
     if let (Some(path), Some(trace)) = (&args.application.chart, &found.counterexample) {
-        output::write_file(path, &sequence_chart(trace))?;
+        output::write_file(path, sequence_chart(trace))?;
     }
     match args.json {
         true => output::say_json(&document(explored))?,

@@ -133,7 +133,7 @@ pub(crate) fn run(args: &Explore) -> Result<Outcome, Failure> {
     }
     let trace = found.iter().find_map(|(_, outcome)| outcome.counterexample.as_ref());
     let kept = match (&args.output, trace) {
-        (Some(path), Some(trace)) => output::write_file(path, &output::json(trace)),
+        (Some(path), Some(trace)) => output::write_file(path, output::json(trace)),
         _ => Ok(()),
     };
     Ok(Failure::unkept(kept, conclude(args, &found)?))

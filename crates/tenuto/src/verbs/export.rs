@@ -20,7 +20,7 @@ pub(crate) fn run(args: &Export) -> Result<Outcome, Failure> {
         None => output::say(&text)?,
     }
     if let (Some(path), Some(results)) = (&args.results, results) {
-        output::write_file(path, &output::json(&results))?;
+        output::write_file(path, output::json(&results))?;
     }
     Ok(Outcome::Good)
 }

@@ -60,10 +60,10 @@ pub(crate) fn run(args: &Plan) -> Result<Outcome, Failure> {
 /// Writes the files that the command line asks for.
 fn keep(args: &Plan, planned: &Planned) -> Result<(), Failure> {
     if let Some(path) = &args.output {
-        output::write_file(path, &planned.plan.to_json())?;
+        output::write_file(path, planned.plan.to_json())?;
     }
     match args.csv.as_ref().filter(|_| planned.certification.allows_bounds()) {
-        Some(path) => output::write_file(path, &plan_csv::text(&planned.plan)),
+        Some(path) => output::write_file(path, plan_csv::text(&planned.plan)),
         None => Ok(()),
     }
 }
@@ -240,7 +240,7 @@ fn keep_servers(args: &Plan, bounded: &server_bounds::Bounded) -> Result<(), Fai
         output::write_file(path, &bounded.text)?;
     }
     match &args.csv {
-        Some(path) => output::write_file(path, &server_bounds::text::csv(bounded)),
+        Some(path) => output::write_file(path, server_bounds::text::csv(bounded)),
         None => Ok(()),
     }
 }

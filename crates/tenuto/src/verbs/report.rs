@@ -83,10 +83,10 @@ pub(crate) fn write_folder(plan: &Plan, run: &RunDocument) -> Result<String, Fai
 
 /// Writes the three files into a folder and says where.
 pub(crate) fn write_into(folder: &Path, plan: &Plan, run: &RunDocument) -> Result<String, Failure> {
-    output::write_file(&folder.join("plan.json"), &plan.to_json())?;
-    output::write_file(&folder.join("report.html"), &html(plan, Some(run)))?;
+    output::write_file(&folder.join("plan.json"), plan.to_json())?;
+    output::write_file(&folder.join("report.html"), html(plan, Some(run)))?;
     // Last: where it is, the run is over and everything of it was written.
-    output::write_file(&folder.join("run.json"), &output::json(run))?;
+    output::write_file(&folder.join("run.json"), output::json(run))?;
     Ok(format!("{}/{{report.html,run.json,plan.json}}", folder.display()))
 }
 

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Sim) -> Result<Outcome, Failure> {
     }
     let (document, frames) = simulated(args, &planned, &scenario)?;
     let written = match (&args.frames, frames) {
-        (Some(path), Some(frames)) => output::write_file(path, &output::json(&frames)),
+        (Some(path), Some(frames)) => output::write_file(path, output::json(&frames)),
         _ => Ok(()),
     };
     let written = written.and_then(|()| kept(args, &planned, &document));
@@ -125,7 +125,7 @@ fn scheduled(args: &Sim, planned: &Planned, path: &Path) -> Result<Outcome, Fail
 fn kept(args: &Sim, planned: &Planned, document: &RunDocument) -> Result<Option<String>, Failure> {
     let mut written = None;
     if let Some(path) = &args.output {
-        output::write_file(path, &output::json(document))?;
+        output::write_file(path, output::json(document))?;
         written = Some(path.display().to_string());
     }
     if args.report {

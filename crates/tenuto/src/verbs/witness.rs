@@ -284,7 +284,7 @@ impl Told<'_> {
             if let Some(it) = replayed
                 && violations.iter().any(|row| row.schedule == shown)
             {
-                output::write_file(&path, &output::json(&it.schedule))?;
+                output::write_file(&path, output::json(&it.schedule))?;
             }
         }
         Ok(())
@@ -332,12 +332,12 @@ fn write(
     for (place, replayed) in told.found.iter().enumerate() {
         let Some(replayed) = replayed else { continue };
         let path = folder.join(told.file(place));
-        output::write_file(&path, &output::json(&replayed.schedule))?;
+        output::write_file(&path, output::json(&replayed.schedule))?;
         if let Some(chart) = &charts[place] {
             output::write_file(&path.with_extension("svg"), chart)?;
         }
     }
-    output::write_file(&folder.join("witness.json"), &output::json(document))
+    output::write_file(&folder.join("witness.json"), output::json(document))
 }
 
 fn conclude(

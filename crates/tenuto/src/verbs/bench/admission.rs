@@ -85,7 +85,7 @@ fn write_plan(path: &Path, list: &List, engine: &Engine) -> Result<(), Failure> 
         let message = "the planner does not guarantee what is held; no plan is written";
         return Err(Failure::input(message, None, first.as_deref()));
     }
-    output::write_file(path, &planned.plan.to_json())
+    output::write_file(path, planned.plan.to_json())
 }
 
 fn list(args: &BenchAdmission) -> Result<List, Failure> {

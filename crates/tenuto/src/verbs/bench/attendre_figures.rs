@@ -29,7 +29,7 @@ pub(super) fn write(folder: &Path) -> Result<Vec<String>, Failure> {
         .map(|(name, protocol, switches, packets)| {
             let graph = interleavings(*protocol, *switches, *packets);
             let path = folder.join(format!("{name}.svg"));
-            output::write_file(&path, &svg(&graph))?;
+            output::write_file(&path, svg(&graph))?;
             let (states, transitions) = (graph.depths.len(), graph.edges.len());
             Ok(format!("{}: {states} states, {transitions} transitions", path.display()))
         })

@@ -92,7 +92,7 @@ pub(super) fn run(args: &TcpSetup) -> Result<Outcome, Failure> {
         last.note(line);
     }
     if let Some(path) = &args.picture {
-        output::write_file(path, &picture(TITLE, args.hops.len(), &panels(&cases, args)))?;
+        output::write_file(path, picture(TITLE, args.hops.len(), &panels(&cases, args)))?;
         if let Some(last) = sheets.last_mut() {
             last.note(format!("picture: {}", path.display()));
         }

@@ -180,7 +180,7 @@ fn written(args: &Profile, device: &str, measured: &Measured) -> Result<Outcome,
 
 fn page_written(args: &Profile, device: &str, measured: &Measured) -> Result<(), Failure> {
     let Some(path) = &args.report else { return Ok(()) };
-    output::write_file(path, &page::page(device, measured))
+    output::write_file(path, page::page(device, measured))
 }
 
 /// The profile of a file, read as a network would read it.

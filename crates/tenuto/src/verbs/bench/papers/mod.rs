@@ -63,7 +63,7 @@ pub(super) fn run(args: &Papers) -> Result<Outcome, Failure> {
     }
     drop(line);
     let written = match &args.output {
-        Some(path) => output::write_file(path, &page::page(&figures)),
+        Some(path) => output::write_file(path, page::page(&figures)),
         None => Ok(()),
     };
     let both = |it: &Figure| [it.statements(), it.values.clone()];
