@@ -39,7 +39,7 @@ class Alarm(TypedDict):
     is_raised: bool
     #: Kind: `not-certified`, `log-torn`, `not-stored`, `drift`, `switch-failed`, `switch-gone`, `change-undone`,
     #: `peer-refused`, `switch-limits`, `queues-missing`, `link-missing`, `link-undescribed`, `port-undescribed`,
-    #: `host-unauthorised`, `delay-near-bound`.
+    #: `host-unauthorised`, `delay-near-bound`, `cut-off`, `cannot-follow`, `role-refused`.
     kind: str
     #: Where, or nothing.
     place: str
@@ -266,6 +266,8 @@ class Problem(_ProblemNeeded, total=False):
 
     #: What is wrong with the flow, where that is the problem.
     errors: List[Mistake]
+    #: Where to ask instead, where another controller decides.
+    leader: Optional[str]
     #: What is scarce, where that is the problem.
     refusals: List[RefusalDocument]
 
@@ -313,6 +315,9 @@ class _StatusNeeded(TypedDict):
     network: str
     #: Hash of the plan in force.
     plan_hash: str
+    #: `alone`, or among several controllers `leader`, `follower`, `taking over` or `cut off` (nothing is admitted,
+    #: traffic goes on).
+    role: str
     #: `pending` (stored, not in every switch yet), `confirmed` (in force) or `certified` (the checker's word too).
     state: str
 
@@ -322,8 +327,12 @@ class Status(_StatusNeeded, total=False):
 
     #: The latest decision whose set the checker accepted.
     certified: Optional[int]
+    #: Grows with every change of who leads; null unless this one does.
+    generation: Optional[int]
     #: The latest decision that every switch confirmed; null where no switches are kept.
     installed: Optional[int]
+    #: Where the controller that leads is spoken to, if another one does.
+    leader: Optional[str]
     #: Why nothing is admitted, if that is so.
     stopped: Optional[str]
 
@@ -420,9 +429,9 @@ class Client(Connection):
         """What somebody has to look at."""
         return self._json("GET", "/v1/alarms", {}, {}, None)
 
-    def audit(self, *, after: Optional[str] = None, limit: Optional[int] = None) -> List[Any]:
+    def audit(self, *, limit: Optional[int] = None) -> List[Any]:
         """Who asked for what, the latest last."""
-        return self._json("GET", "/v1/audit", {"after": after, "limit": limit}, {}, None)
+        return self._json("GET", "/v1/audit", {"limit": limit}, {}, None)
 
     def batch(self, body: Batch, *, advice: Optional[bool] = None, idempotency_key: Optional[str] = None) -> Accepted:
         """Several changes, all or none."""

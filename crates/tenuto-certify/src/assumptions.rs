@@ -52,7 +52,7 @@ fn check_ranking(context: &Context<'_>) {
 pub(crate) fn check_typical(context: &Context<'_>) -> bool {
     let raw = &context.net.raw;
     let mut used = raw.switches.iter().filter_map(|switch| raw.profiles.get(&switch.profile));
-    let found = used.any(|it| it.processor.as_ref().is_some_and(|p| p.is_typical));
+    let found = used.any(|it| it.is_typical || it.processor.as_ref().is_some_and(|p| p.is_typical));
     if found != context.plan.modelled {
         let claim = if context.plan.modelled { "typical times" } else { "worst times" };
         let is = if found { "a switch with typical times" } else { "none with typical times" };

@@ -19,6 +19,7 @@ use crate::{link_loss, text};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
+use tenuto_units::counted;
 
 const SCHEMA: &str = "tenuto-plan/2";
 
@@ -60,10 +61,10 @@ impl fmt::Display for Certificate {
         writeln!(f, "{}: {verdict}", self.network)?;
         writeln!(
             f,
-            "{} inequalities at {} ports, {} flows, modes {}",
-            self.inequalities,
-            self.ports_checked,
-            self.flows_checked,
+            "{} at {}, {}, modes {}",
+            counted(self.inequalities as u64, "inequality"),
+            counted(self.ports_checked as u64, "port"),
+            counted(self.flows_checked as u64, "flow"),
             self.modes.join(" ")
         )?;
         for assumption in &self.assumptions {

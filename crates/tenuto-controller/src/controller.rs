@@ -7,6 +7,7 @@ use crate::change::Change;
 use crate::compile::{ModeSettings, ours};
 use crate::events::{Anomaly, ConnId, ControllerEvent};
 use crate::installer::{InstallLimits, InstallTimer, Installer};
+use crate::leadership::{Leadership, Standby};
 use crate::members::{Activation, Member, Members};
 use crate::outcome::{
     InstallEvent, InstallFailure, InstallKind, error_name, is_unknown_experimenter,
@@ -16,7 +17,7 @@ use crate::target::Target;
 use core::net::IpAddr;
 use std::collections::{BTreeMap, VecDeque};
 use tenuto_model::SwitchDeployment;
-use tenuto_openflow::constants::{meter, port, port_config, port_state};
+use tenuto_openflow::constants::{port_config, port_state};
 use tenuto_openflow::{
     Body, Experimenter, Features, Framer, Message, ModeStatus, ModesMessage, MultipartReply,
     MultipartRequest, QueuesMessage, ReplyBody, RequestBody,
@@ -25,6 +26,7 @@ use tenuto_units::Instant;
 
 mod changing;
 mod fairness;
+mod leading;
 mod watching;
 
 /// Limits of a controller.
@@ -81,6 +83,8 @@ pub struct ControllerConfig {
     /// Whether switches show LLDP frames, and ARP frames of hosts, to this controller ([`ControllerEvent::PacketIn`]): entries
     /// and meters beside those of the deployments, which take no frame of a flow.
     pub watches_links: bool,
+    /// Whether there are other controllers of these switches.
+    pub leadership: Leadership,
 }
 
 /// The timers of a controller.
@@ -108,6 +112,8 @@ struct Channel {
     source: Option<IpAddr>,
     /// The switch and its installation, once it is known and accepted.
     switch: Option<(u64, Installer)>,
+    /// The switch where it is not installed from here.
+    standby: Option<Standby>,
     /// It has refused to tell delays.
     tells_no_delays: bool,
     activating: Option<Activating>,
@@ -126,6 +132,7 @@ pub struct Controller {
     is_ready: bool,
     install_of: BTreeMap<u64, InstallLimits>,
     watches_links: bool,
+    leadership: Leadership,
     change: Option<Change>,
 }
 
@@ -148,6 +155,7 @@ impl Controller {
             is_ready: false,
             install_of,
             watches_links,
+            leadership: config.leadership,
             change: None,
         }
     }
@@ -177,8 +185,9 @@ impl Controller {
             return self.tell(ControllerEvent::Refused { conn, source, why });
         }
         let session = Session::new(self.limits.session, now);
-        let (switch, activating) = (None, None);
-        let channel = Channel { session, source, switch, tells_no_delays: false, activating };
+        let (switch, standby, activating) = (None, None, None);
+        let tells_no_delays = false;
+        let channel = Channel { session, source, switch, standby, tells_no_delays, activating };
         self.channels.insert(conn, channel);
     }
 
@@ -200,7 +209,7 @@ impl Controller {
         let Some(channel) = self.channels.remove(&conn) else { return };
         // A session that ended before has been told of.
         if !channel.session.is_closed() {
-            let dpid = channel.switch.map(|(dpid, _)| dpid);
+            let dpid = channel.dpid();
             self.lose(now, dpid);
             self.tell(ControllerEvent::Closed { conn, dpid, error: None });
         }
@@ -303,6 +312,7 @@ impl Controller {
             {
                 installer.audit();
             }
+            self.ask_again(conn);
             self.work(now, conn);
         }
     }
@@ -329,10 +339,18 @@ impl Controller {
         match event {
             SessionEvent::Up(features) => self.on_up(conn, &features),
             SessionEvent::Message(message) => self.on_message(now, conn, message),
-            SessionEvent::Refused(refusal) => self.on_refused(conn, &refusal),
+            SessionEvent::Refused(refusal) => {
+                if !self.refused_for_role(now, conn, &refusal) {
+                    self.on_refused(conn, &refusal);
+                }
+            }
             SessionEvent::Closed(error) => {
                 let channel = self.channels.get_mut(&conn);
-                let dpid = channel.and_then(|channel| channel.switch.take()).map(|(dpid, _)| dpid);
+                let dpid = channel.and_then(|channel| {
+                    let dpid = channel.dpid();
+                    (channel.switch, channel.standby) = (None, None);
+                    dpid
+                });
                 self.lose(now, dpid);
                 self.tell(ControllerEvent::Closed { conn, dpid, error: Some(error) });
             }
@@ -359,18 +377,30 @@ impl Controller {
             }
             Some(member) => {
                 member.conn = Some(conn);
-                let limits = self.install_of.get(&dpid).copied().unwrap_or(self.limits.install);
-                let mut installer = Installer::new(member.target.clone(), limits);
-                installer.start();
-                channel.switch = Some((dpid, installer));
-                self.tell(ControllerEvent::Up { conn, dpid });
+                match self.leadership {
+                    Leadership::Alone => self.install(conn, dpid),
+                    _ => self.ask_for_role(conn, dpid),
+                }
             }
         }
     }
 
+    /// Begins to bring a switch to what it shall hold.
+    fn install(&mut self, conn: ConnId, dpid: u64) {
+        let Some(channel) = self.channels.get_mut(&conn) else { return };
+        let Some(member) = self.members.by_dpid.get(&dpid) else { return };
+        let limits = self.install_of.get(&dpid).copied().unwrap_or(self.limits.install);
+        let mut installer = Installer::new(member.target.clone(), limits);
+        installer.start();
+        (channel.switch, channel.standby) = (Some((dpid, installer)), None);
+        self.tell(ControllerEvent::Up { conn, dpid });
+    }
+
     fn on_message(&mut self, now: Instant, conn: ConnId, message: Message) {
         let Some(channel) = self.channels.get_mut(&conn) else { return };
-        let Some((dpid, installer)) = &mut channel.switch else { return };
+        let Some((dpid, installer)) = &mut channel.switch else {
+            return self.on_standby(conn, &message);
+        };
         let dpid = *dpid;
         let Some(message) = installer.on_message(now, message) else { return };
         match message.body {
@@ -540,34 +570,6 @@ impl Controller {
         self.change_lost(now, dpid);
     }
 
-    /// Asks every connected switch for the counters of its ports and meters; the answers are
-    /// [`ControllerEvent::Statistics`].
-    pub fn ask_counters(&mut self) {
-        let dpids: Vec<u64> = self.members.by_dpid.keys().copied().collect();
-        for dpid in dpids {
-            let of_ports = RequestBody::PortStats { port_no: port::ANY };
-            let of_meters = RequestBody::Meter { meter_id: meter::ALL };
-            for body in [of_ports, of_meters] {
-                self.send(dpid, Body::MultipartRequest(MultipartRequest { flags: 0, body }));
-            }
-        }
-    }
-
-    /// Asks a switch what it can hold: tables, meters, groups ([`ControllerEvent::Statistics`]), and the queues of its
-    /// ports ([`ControllerEvent::Queues`]). It may tell none of these.
-    pub fn ask_limits(&mut self, dpid: u64) {
-        let features = [
-            RequestBody::MeterFeatures,
-            RequestBody::GroupFeatures,
-            RequestBody::TableFeatures(Vec::new()),
-            RequestBody::PortDescription,
-        ];
-        for body in features {
-            self.send(dpid, Body::MultipartRequest(MultipartRequest { flags: 0, body }));
-        }
-        self.ask_queues(dpid);
-    }
-
     /// The flow that a monitor of a switch watches, by the id that its events have.
     pub fn flow_of_monitor(&self, dpid: u64, id: u32) -> Option<&str> {
         let conn = self.members.by_dpid.get(&dpid)?.conn?;
@@ -576,7 +578,7 @@ impl Controller {
 
     fn channel_of(&mut self, dpid: u64) -> Option<&mut Channel> {
         let conn = self.members.by_dpid.get(&dpid)?.conn?;
-        self.channels.get_mut(&conn)
+        self.channels.get_mut(&conn).filter(|channel| channel.switch.is_some())
     }
 
     fn send(&mut self, dpid: u64, body: Body) -> Option<u32> {

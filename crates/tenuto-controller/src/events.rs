@@ -100,6 +100,16 @@ pub enum ControllerEvent {
         /// Why.
         error: Option<SessionError>,
     },
+    /// The switch does not take this controller as its master, or has another one by now: nothing is sent to it until this
+    /// controller leads by a newer generation.
+    RoleRefused {
+        /// The switch.
+        dpid: u64,
+        /// Whether it knows a newer generation or another master, and not merely no roles.
+        is_stale: bool,
+        /// The OpenFlow error, by name.
+        why: String,
+    },
     /// The switch refused a command.
     CommandRefused {
         /// The switch.
@@ -244,6 +254,12 @@ impl fmt::Display for ControllerEvent {
                 write!(f, "connection {}: session closed: {error}", conn.0)
             }
             Self::Closed { conn, .. } => write!(f, "connection {}: disconnected", conn.0),
+            Self::RoleRefused { dpid, is_stale: true, why } => {
+                write!(f, "switch {dpid:#x}: follows another controller: {why}")
+            }
+            Self::RoleRefused { dpid, why, .. } => {
+                write!(f, "switch {dpid:#x}: takes nobody as its master: {why}")
+            }
             Self::CommandRefused { dpid, command, error } => {
                 write!(f, "switch {dpid:#x}: refused {command}: {error}")
             }

@@ -21,6 +21,7 @@ mod controller;
 mod difference;
 mod events;
 mod installer;
+mod leadership;
 mod members;
 mod mode_changer;
 mod outcome;
@@ -39,6 +40,7 @@ pub use controller::{Controller, ControllerConfig, ControllerLimits, ControllerT
 pub use difference::Difference;
 pub use events::{Anomaly, ConnId, ControllerEvent, NoPlace};
 pub use installer::{Approach, InstallLimits, InstallTimer};
+pub use leadership::Leadership;
 pub use mode_changer::{ChangerMode, ModeChanger, ModeCommands};
 pub use outcome::{InstallEvent, InstallFailure, InstallKind};
 pub use session::{Refusal, Session, SessionError, SessionEvent, SessionLimits, SessionTimer};

@@ -90,6 +90,14 @@ impl Members {
         }
     }
 
+    /// Nothing is known of what switches hold and are in: another controller may have led meanwhile.
+    pub(crate) fn begin_again(&mut self, modes: ModeSettings) {
+        (self.modes, self.epoch_seen, self.is_started) = (modes, 0, false);
+        for member in self.by_dpid.values_mut() {
+            (member.is_installed, member.has_joined) = (false, false);
+        }
+    }
+
     /// An epoch was seen at a switch.
     pub(crate) fn saw_epoch(&mut self, generation: u64, epoch: u64) {
         if generation == self.modes.generation {

@@ -149,7 +149,7 @@ pub struct Egress {
     /// What the device still takes.
     room: Room,
     /// While queued frames are asked where they belong.
-    rearranging: Rearranging<Queued>,
+    rearranging: Rearranging,
 }
 
 impl EgressConfig {
@@ -196,7 +196,9 @@ impl Egress {
 
     /// Frames that wait in each queue.
     pub fn waiting(&self) -> impl Iterator<Item = u32> {
-        self.queues.iter().map(|queue| u32::try_from(queue.len()).unwrap_or(u32::MAX))
+        let queues = self.queues.iter().enumerate();
+        let waiting = queues.map(|(place, queue)| queue.len() - self.rearranging.gone(place));
+        waiting.map(|frames| u32::try_from(frames).unwrap_or(u32::MAX))
     }
 
     /// Where each queue stands.
@@ -245,11 +247,9 @@ impl Egress {
         }
         self.backlog_bits[owner] = backlog;
         self.stats.backlog_bits_max = self.stats.backlog_bits_max.max(self.backlog_bits[FLOWS]);
-        if self.rearranging.is_on() {
-            self.rearranging.keep(queue, frame);
-        } else if self.committed.is_some() {
+        if self.committed.is_some() {
             self.append(place, frame);
-        } else if self.shares.is_none() {
+        } else if self.shares.is_none() && !self.rearranging.is_on() {
             // Nothing waits: the frame would be taken out of its queue at once.
             self.queue_stats[place].notice(u64::from(frame.wire_bits), 1);
             self.begin(frame, queue);
@@ -376,7 +376,9 @@ impl Egress {
         self.committed = None;
         let next = match (self.signals.pop_front(), &self.shares) {
             (Some(signal), _) => Some((signal, SIGNAL_QUEUE)),
-            (None, _) if self.rearranging.is_on() => None,
+            // Where queues share levels the next is not known before all were asked.
+            (None, Some(_)) if self.rearranging.first_unasked().is_some() => None,
+            (None, None) if self.rearranging.is_on() => self.take_first_asked(),
             (None, None) => self.take_first(),
             (None, Some(_)) => self.take_by_share(),
         };
@@ -439,9 +441,8 @@ impl Egress {
     pub fn for_each_frame(&self, mut visit: impl FnMut(Option<u8>, &Queued)) {
         self.signals.iter().for_each(|f| visit(Some(SIGNAL_QUEUE), f));
         for (queue, frames) in (0u8..).zip(&self.queues) {
-            frames.iter().for_each(|f| visit(Some(queue), f));
+            frames.iter().filter(|f| !f.is_gone()).for_each(|f| visit(Some(queue), f));
         }
-        self.rearranging.kept().for_each(|(queue, f)| visit(Some(*queue), f));
         if let Some(committed) = &self.committed {
             visit(None, &committed.queued);
         }

@@ -197,7 +197,7 @@ impl Network {
     /// of it is a model and no guarantee.
     pub fn has_typical_times(&self) -> bool {
         let mut profiles = self.switches.iter().filter_map(|it| self.profiles.get(&it.profile));
-        profiles.any(|profile| profile.processor.as_ref().is_some_and(|it| it.is_typical))
+        profiles.any(Profile::has_typical_times)
     }
 
     /// Every end attached to `node`: own end, far end, link.

@@ -79,6 +79,16 @@ pub struct Profile {
     /// Room for frames that wait for the processor; `None` where the device states no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<ReceiveBuffer>,
+    /// Its times were seen, and no worst case is known, whether or not ports share a processor.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_typical: bool,
+}
+
+impl Profile {
+    /// Whether the times of the switch, or those of its processor, are typical ones, not worst ones.
+    pub fn has_typical_times(&self) -> bool {
+        self.is_typical || self.processor.as_ref().is_some_and(|it| it.is_typical)
+    }
 }
 
 /// The bytes of a frame that a meter counts.

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
+    /// The network is refused and ran all the same: nothing was promised, and nothing can be broken.
+    Comparison,
     /// A bound or a promise was exceeded, or a message was lost, and no death explains it.
     Violated,
     /// A node or a program died, or never answered, beyond what the plan tolerates.
@@ -29,7 +31,8 @@ pub enum Verdict {
 
 impl Verdict {
     /// Every word, in order of precedence.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
+        Self::Comparison,
         Self::Violated,
         Self::Broken,
         Self::Stopped,
@@ -43,6 +46,7 @@ impl Verdict {
     /// As documents have it.
     pub const fn word(self) -> &'static str {
         match self {
+            Self::Comparison => "comparison",
             Self::Violated => "violated",
             Self::Broken => "broken",
             Self::Stopped => "stopped",
@@ -57,6 +61,7 @@ impl Verdict {
     /// As the last line and the report begin with it.
     pub const fn headline(self) -> &'static str {
         match self {
+            Self::Comparison => "COMPARISON",
             Self::Violated => "VIOLATED",
             Self::Broken => "BROKEN",
             Self::Stopped => "STOPPED",

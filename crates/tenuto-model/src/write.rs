@@ -136,6 +136,9 @@ fn write_profiles(out: &mut String, network: &Network) {
         ] {
             line(out, 4, &text);
         }
+        if p.is_typical {
+            line(out, 4, "typical: true");
+        }
         if let Some(processor) = &p.processor {
             write_processor(out, processor);
         }

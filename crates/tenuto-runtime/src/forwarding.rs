@@ -86,6 +86,7 @@ impl<D: Datapath> Forwarding<D> {
     /// A switch with a store of so many frames.
     pub(crate) fn new(mut switch: D, frames: usize) -> Self {
         switch.set_aside(frames);
+        switch.purge_in_steps();
         Self {
             switch,
             pool: FramePool::set_aside(frames, FRAMES_READY),
@@ -138,23 +139,15 @@ impl<D: Datapath> Forwarding<D> {
                     }
                 }
             }
-            let mut has_swapped = false;
-            switch.purge_in_steps(true);
+            let mode = switch.mode();
             while let Some(arrival) = burst.next_arrival() {
                 let now = witness.time(lent.fetched).max(arrival);
                 switch.receive_next(now, burst, &mut frames, fx);
-                // Neighbours hear of a change before what it purges has left the queues.
-                while switch.purge_some(&mut frames, fx) {
-                    switch.fire_due(MonotonicClock::now(), &mut frames, fx);
-                    let (which, sent) = (Which::Signals, &mut fx.transmits);
-                    exits.transmit(which, sent, &mut frames, lost, backlog, witness);
-                }
-                has_swapped |= fx.events.iter().any(is_swap);
                 witness.handled(now, fx);
             }
-            switch.purge_in_steps(false);
             switch.fire_due(MonotonicClock::now(), &mut frames, fx);
-            let which = if has_swapped { Which::Signals } else { Which::All };
+            // Neighbours hear of a change before anything else leaves.
+            let which = if switch.mode() == mode { Which::All } else { Which::Signals };
             exits.transmit(which, &mut fx.transmits, &mut frames, lost, backlog, witness);
             if let Some(&first) = lent.arrivals.first() {
                 witness.burst_ended(first, fx);
@@ -203,10 +196,6 @@ enum Which {
     /// The mode has changed: every neighbour hears of it before any hears of it again, and before
     /// anything else is sent. The rest stays for the next call.
     Signals,
-}
-
-const fn is_swap(event: &SwitchEvent) -> bool {
-    matches!(event, SwitchEvent::Swapped { .. })
 }
 
 /// Whether a frame has the form of a mode signal.

@@ -216,7 +216,10 @@ impl SwitchNode {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let timer = self.core.switch.next_deadline().map(|(_, at)| at);
+        let timer = match self.core.switch.is_purging() {
+            true => Some(Instant::ZERO),
+            false => self.core.switch.next_deadline().map(|(_, at)| at),
+        };
         [timer, self.reporter.deadline()].into_iter().flatten().min()
     }
 
@@ -224,7 +227,7 @@ impl SwitchNode {
     fn swaps(&self) -> usize {
         let is_swap =
             |(event, _): &&(SwitchEvent, u64)| matches!(event, SwitchEvent::Swapped { .. });
-        self.seen.iter().filter(is_swap).count()
+        self.seen.iter().filter(is_swap).count() + usize::from(self.core.switch.is_purging())
     }
 
     /// Does what is due by `now`, and takes a burst from each port with frames, until the mode changes;
@@ -244,7 +247,9 @@ impl SwitchNode {
                 }
             }
         }
-        Ok(has_worked || self.core.switch.next_deadline().is_some_and(|(_, at)| at <= now + SOON))
+        let is_soon = |(_, at)| at <= now + SOON;
+        let switch = &self.core.switch;
+        Ok(has_worked || switch.is_purging() || switch.next_deadline().is_some_and(is_soon))
     }
 
     /// Takes a burst from each port that signals come by, until the mode changes; whether it has.
@@ -307,8 +312,11 @@ impl SwitchNode {
     /// Fires what is due by `now`; whether anything was.
     fn fire(&mut self, now: Instant) -> bool {
         let due = self.core.switch.next_deadline().map(|(_, at)| at).filter(|at| *at <= now);
-        let Some(due) = due else { return false };
-        self.reporter.lateness(due, now);
+        match due {
+            Some(due) => self.reporter.lateness(due, now),
+            None if self.core.switch.is_purging() => {}
+            None => return false,
+        }
         self.core.fire(&mut self.ports);
         self.note(now);
         true

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Alarm {
     /// Kind: `not-certified`, `log-torn`, `not-stored`, `drift`, `switch-failed`, `switch-gone`, `change-undone`,
     /// `peer-refused`, `switch-limits`, `queues-missing`, `link-missing`, `link-undescribed`, `port-undescribed`,
-    /// `host-unauthorised`, `delay-near-bound`.
+    /// `host-unauthorised`, `delay-near-bound`, `cut-off`, `cannot-follow`, `role-refused`.
     pub kind: String,
     /// Where, or nothing.
     pub place: String,

@@ -136,6 +136,13 @@ pub enum Denied {
     NotFound(String),
     /// Nothing is admitted at the moment, and why.
     Stopped(String),
+    /// This controller does not lead: why, and where the one that does is spoken to.
+    NotLeading {
+        /// Why, in a sentence.
+        why: String,
+        /// Where to ask instead, if that is known.
+        leader: Option<String>,
+    },
     /// The log could not be written; nothing was changed.
     NotStored(String),
     /// The key was used for something else.
@@ -165,6 +172,7 @@ impl Denied {
             detail,
             refusals: Vec::new(),
             errors: Vec::new(),
+            leader: None,
         };
         match self {
             Self::Refused(refusals) => {
@@ -182,6 +190,13 @@ impl Denied {
             }
             Self::NotFound(why) => problem(404, "not-found", "There is no such flow", why.clone()),
             Self::Stopped(why) => problem(503, "stopped", "Nothing is admitted now", why.clone()),
+            Self::NotLeading { why, leader } => {
+                let title = "Another controller decides, or none at this moment";
+                Problem {
+                    leader: leader.clone(),
+                    ..problem(503, "not-leading", title, why.clone())
+                }
+            }
             Self::NotStored(why) => {
                 problem(507, "not-stored", "The decision could not be stored", why.clone())
             }
@@ -217,4 +232,7 @@ pub struct Problem {
     /// What is wrong with the flow, where that is the problem.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<Mistake>,
+    /// Where to ask instead, where another controller decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leader: Option<String>,
 }

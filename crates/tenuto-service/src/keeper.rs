@@ -6,6 +6,7 @@
 //! Between decisions the core goes from one set that all switches have to the next; should one refuse, all
 //! go back, and so does the log ([`Inner::undo`]). What modes do is told by switches and only noted here.
 
+use crate::cluster::Standing;
 use crate::limits::SwitchLimits;
 use crate::links::{Finding, LinkWatch};
 use crate::nearest::nearest;
@@ -17,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use tenuto_controller::{
     Approach, Controller, ControllerConfig, ControllerEvent, ControllerLimits, InstallKind,
-    InstallLimits, ModeSettings,
+    InstallLimits, Leadership, ModeSettings,
 };
 use tenuto_model::Plan;
 use tenuto_openflow::ReplyBody;
@@ -27,6 +28,20 @@ use tenuto_units::{Instant, Span};
 const GENERATION: u64 = 1;
 /// An alarm: a delay comes near its bound.
 const NEAR_BOUND: &str = "delay-near-bound";
+/// Alarms that only a controller has which speaks to switches.
+const OF_WHO_LEADS: [&str; 11] = [
+    "drift",
+    "switch-failed",
+    "switch-gone",
+    "switch-limits",
+    "queues-missing",
+    "role-refused",
+    "link-missing",
+    "link-undescribed",
+    "port-undescribed",
+    "host-unauthorised",
+    NEAR_BOUND,
+];
 /// Least time between mode changes, as signals are charged for.
 const SIGNAL_DWELL_NS: u64 = 100_000_000;
 
@@ -104,6 +119,11 @@ impl Keeper {
         let plan = &view.plan;
         let (manages, modes) = deployments(plan);
         let (install, install_of) = pace(plan);
+        let leadership = match inner.upgrade().is_some_and(|it| it.standing() != Standing::Alone) {
+            // Until it is told by what generation it leads.
+            true => Leadership::Follows { generation: 0 },
+            false => Leadership::Alone,
+        };
         let controller = Controller::new(ControllerConfig {
             name: "service".to_owned(),
             manages,
@@ -113,12 +133,37 @@ impl Keeper {
             limits: ControllerLimits { install, ..ControllerLimits::default() },
             install_of,
             watches_links: links.is_some(),
+            leadership,
             ..ControllerConfig::default()
         });
         let names = plan.switches.iter().map(|it| (it.datapath_id, it.switch.clone())).collect();
         let (told, base) = (Arc::clone(&view), view);
         let (undoing, undo, limits) = (None, None, BTreeMap::new());
         Self { inner, controller, told, base, undoing, undo, names, limits, links }
+    }
+
+    /// Another controller leads, or this one does by now: then it begins with what is in force, as after a restart.
+    pub(crate) fn stand(&mut self, now: Instant, leadership: Leadership) {
+        let Some(inner) = self.inner.upgrade() else { return };
+        if leadership == self.controller.leadership() {
+            return;
+        }
+        (self.undoing, self.undo) = (None, None);
+        match leadership {
+            Leadership::Alone => {}
+            Leadership::Follows { generation } => {
+                self.controller.follow(now, generation);
+                self.limits.clear();
+                // Whoever leads tells of switches and links.
+                OF_WHO_LEADS.into_iter().for_each(|kind| inner.lower(kind));
+            }
+            Leadership::Leads { generation } => {
+                let view = inner.view();
+                let (_, modes) = deployments(&view.plan);
+                self.controller.lead(now, generation, &view.plan.switches, &modes);
+                (self.base, self.told) = (Arc::clone(&view), view);
+            }
+        }
     }
 
     /// Tells what has happened, and begins what is wanted by now.
@@ -143,6 +188,9 @@ impl Keeper {
 
     /// Sends a frame through every port of the switches that are as they should be, and tells what the last ones found out.
     pub(crate) fn look_at_links(&mut self) {
+        if !self.controller.leadership().is_leading() {
+            return;
+        }
         let (Some(links), Some(inner)) = (&mut self.links, self.inner.upgrade()) else { return };
         let (frames, findings) = links.begin_round(|dpid| self.controller.is_installed(dpid));
         let queue = links.queue();
@@ -172,7 +220,7 @@ impl Keeper {
     /// Wants the plan in force, if it is another; whether something was begun or ended.
     fn update(&mut self, now: Instant) -> bool {
         let Some(inner) = self.inner.upgrade() else { return false };
-        if self.controller.is_changing() {
+        if self.controller.is_changing() || !self.controller.leadership().is_leading() {
             return false;
         }
         let view = inner.view();
@@ -319,11 +367,16 @@ impl Keeper {
                 ControllerEvent::InstallFailed { dpid, .. } => {
                     inner.raise("switch-failed", &name(dpid), event.to_string());
                 }
+                ControllerEvent::RoleRefused { dpid, .. } => {
+                    inner.raise("role-refused", &name(dpid), event.to_string());
+                }
+                // Whoever leads tells of it.
+                ControllerEvent::Closed { .. } if !self.controller.leadership().is_leading() => {}
                 ControllerEvent::Closed { dpid: Some(dpid), .. } => {
                     inner.raise("switch-gone", &name(dpid), event.to_string());
                 }
                 ControllerEvent::Installed { dpid, kind } => {
-                    for kind in ["switch-failed", "switch-gone", "drift"] {
+                    for kind in ["switch-failed", "switch-gone", "drift", "role-refused"] {
                         inner.lower_at(kind, &name(dpid));
                     }
                     if *kind == InstallKind::Repaired {

@@ -12,6 +12,7 @@ mod alarm;
 mod answer;
 mod certifying;
 mod change;
+mod cluster;
 #[cfg(test)]
 mod crashes;
 mod decide;
@@ -41,6 +42,7 @@ mod view;
 pub use alarm::Alarm;
 pub use answer::{Accepted, BoundRow, Denied, Problem, RefusalDocument};
 pub use change::Change;
+pub use cluster::{EtcdAddress, EtcdTls, Membership, Standing};
 pub use decide::Planning;
 pub use events::Event;
 pub use listening::{Listening, Tls};

@@ -1,5 +1,6 @@
 //! Counters for Prometheus, as its text format and OpenMetrics have them.
 
+use crate::cluster::Standing;
 use crate::modes::ModeBook;
 use crate::view::View;
 use std::collections::BTreeMap;
@@ -96,7 +97,13 @@ impl Metrics {
     }
 
     /// All of it as text. OpenMetrics names counters without their ending where it tells their type.
-    pub(crate) fn text(&self, view: &View, modes: &ModeBook, is_open: bool) -> String {
+    pub(crate) fn text(
+        &self,
+        view: &View,
+        standing: &Standing,
+        modes: &ModeBook,
+        is_open: bool,
+    ) -> String {
         let mut page = Page { text: String::new(), is_open };
         let kept = self.kept();
         page.gauge("tenuto_decision", "Number of the latest decision", view.decision);
@@ -106,8 +113,9 @@ impl Metrics {
         page.gauge(
             "tenuto_stopped",
             "Whether nothing is admitted",
-            u64::from(view.stopped.is_some()),
+            u64::from(view.stopped.is_some() || !standing.decides()),
         );
+        page.standing(standing);
         let decisions =
             kept.decisions.iter().map(|(word, count)| (vec![("outcome", *word)], *count));
         page.counter("tenuto_decisions", "Decisions by outcome", decisions);
@@ -195,6 +203,22 @@ impl Page {
     fn gauge(&mut self, name: &str, help: &str, value: u64) {
         self.head(name, "gauge", help);
         self.line(name, &Vec::new(), &value.to_string());
+    }
+
+    /// One of several controllers tells how it stands.
+    fn standing(&mut self, standing: &Standing) {
+        if *standing == Standing::Alone {
+            return;
+        }
+        self.head("tenuto_role", "gauge", "How this controller stands among others");
+        self.line("tenuto_role", &vec![("role", standing.word())], "1");
+        if let Standing::Leads { generation } = standing {
+            self.gauge(
+                "tenuto_generation",
+                "Generation in which this controller leads",
+                *generation,
+            );
+        }
     }
 
     fn counter<'a>(

@@ -3,10 +3,11 @@
 use crate::answer::{Accepted, BoundRow, Denied};
 use crate::certifying::{self, Bell};
 use crate::change::Change;
+use crate::cluster::{Beginning, Course, Standing};
 use crate::decide::{Decided, Planning, decide};
 use crate::events::Events;
 use crate::listening::Listening;
-use crate::log::{Decision, Entry, Log, LogError, Store};
+use crate::log::{Decision, Entry, Log, LogError, Replayed, Store};
 use crate::metrics::Metrics;
 use crate::modes::ModeBook;
 use crate::observed::ObservedBook;
@@ -18,10 +19,12 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use tenuto_model::{Flow, Network, Plan, network_digest};
+use tenuto_controller::Leadership;
+use tenuto_model::{Flow, Network, Plan};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -72,8 +75,8 @@ impl fmt::Display for OpenError {
         match self {
             Self::Log(error) => error.fmt(f),
             Self::OtherNetwork => f.write_str(
-                "the state is of another network than this file describes: take the file that it began with, or another \
-                 state directory",
+                "the state is of another network than this file describes: take the file that it began with or was given since, or another \
+                 state directory or prefix",
             ),
             Self::Refused(plan) => {
                 let because = plan.refusals.first().map_or("", |it| it.because.as_str());
@@ -118,6 +121,12 @@ pub(crate) struct Inner {
     pub(crate) decided: watch::Sender<u64>,
     pub(crate) checker: Checker,
     bell: Arc<Bell>,
+    /// How it stands among others, if there are any.
+    course: Option<Arc<Course>>,
+    /// The same as switches are told it.
+    pub(crate) leadership: watch::Sender<Leadership>,
+    /// Whether switches are kept while it leads.
+    pub(crate) has_keeper: AtomicBool,
 }
 
 /// The admitted flows of one network, as a service.
@@ -125,10 +134,13 @@ pub(crate) struct Inner {
 pub struct Service {
     pub(crate) inner: Arc<Inner>,
     certifier: Option<thread::JoinHandle<()>>,
+    /// Gives signs of life, where there are others.
+    pub(crate) beating: Mutex<Option<thread::JoinHandle<()>>>,
 }
 
 impl Drop for Service {
     fn drop(&mut self) {
+        self.leave();
         self.inner.bell.end();
         if let Some(certifier) = self.certifier.take() {
             // It ends after the set that it looks at.
@@ -158,29 +170,51 @@ impl Service {
         planning: Planning,
         checker: Checker,
     ) -> Result<Self, OpenError> {
-        let digest = network_digest(network);
-        let (mut log, replayed) = Log::open(store).map_err(OpenError::Log)?;
-        if replayed.digest.as_ref().is_some_and(|known| *known != digest) {
-            return Err(OpenError::OtherNetwork);
+        let beginning = Beginning { network, file, planning, checker };
+        let (log, mut replayed) = Log::open(store).map_err(OpenError::Log)?;
+        let (settled, plan, log) = beginning.stand_on(&mut replayed, log)?;
+        let service = Self::of(beginning, &replayed, (settled, plan), log, None);
+        if replayed.torn > 0 {
+            let text = format!("{} B of an unfinished record were cut off", replayed.torn);
+            service.inner.raise("log-torn", "", text);
         }
-        let known = replayed.network.as_ref();
-        let (settled, plan) =
-            planning.settle(known.unwrap_or(network)).map_err(OpenError::Refused)?;
-        if known.is_none() {
-            let opened =
-                Entry::Opened { digest, file: file.to_owned(), network: Box::new(settled.clone()) };
-            log.append(&opened).map_err(OpenError::NotStored)?;
-        }
-        let file = if known.is_some() { replayed.file } else { file.to_owned() };
-        let (keys, order) = (BTreeMap::new(), VecDeque::new());
-        let mut writer = Writer { log, keys, order, filed: network.flows.clone(), file };
-        for (number, decision) in (1..).zip(&replayed.decisions) {
-            let is_undone = |(at, it): (u64, &Decision)| {
-                it.undoes_to.is_some_and(|to| (to + 1..at).contains(&number))
-            };
-            let is_undone = (1..).zip(&replayed.decisions).any(is_undone);
-            writer.remember_replayed(number, decision, &plan, is_undone);
-        }
+        Ok(service)
+    }
+
+    /// Writes the beginning of a log that is empty.
+    ///
+    /// # Errors
+    /// As [`Service::open`].
+    pub(crate) fn begin(beginning: Beginning<'_>, store: Box<dyn Store>) -> Result<(), OpenError> {
+        let (log, mut replayed) = Log::open(store).map_err(OpenError::Log)?;
+        beginning.stand_on(&mut replayed, log).map(drop)
+    }
+
+    /// Reads what others decide, until it leads.
+    ///
+    /// # Errors
+    /// As [`Service::open`].
+    pub(crate) fn following(
+        beginning: Beginning<'_>,
+        replayed: &Replayed,
+        course: Arc<Course>,
+    ) -> Result<Self, OpenError> {
+        let (settled, plan) = beginning.settled(replayed)?;
+        let log = Log::closed("another controller leads");
+        Ok(Self::of(beginning, replayed, (settled, plan), log, Some(course)))
+    }
+
+    fn of(
+        beginning: Beginning<'_>,
+        replayed: &Replayed,
+        (settled, plan): (Network, Plan),
+        log: Log,
+        course: Option<Arc<Course>>,
+    ) -> Self {
+        let Beginning { network, planning, checker, .. } = beginning;
+        let (keys, order, undone) = (BTreeMap::new(), VecDeque::new(), Mutex::default());
+        let (filed, file) = (network.flows.clone(), replayed.file.clone());
+        let writer = Writer { log, keys, order, filed, file };
         let view = View {
             decision: replayed.decisions.len() as u64,
             network: Arc::new(settled),
@@ -191,26 +225,15 @@ impl Service {
             stopped: None,
             alarms: Vec::new(),
         };
-        let service = Self::start(planning, bare(network), writer, view, checker);
-        if replayed.torn > 0 {
-            let text = format!("{} B of an unfinished record were cut off", replayed.torn);
-            service.inner.raise("log-torn", "", text);
-        }
-        Ok(service)
-    }
-
-    fn start(
-        planning: Planning,
-        bare: Network,
-        writer: Writer,
-        view: View,
-        checker: Checker,
-    ) -> Self {
         let bell = Arc::new(Bell::default());
+        let leadership = match course {
+            None => Leadership::Alone,
+            Some(_) => Leadership::Follows { generation: 0 },
+        };
         let inner = Arc::new(Inner {
             planning,
-            bare,
-            undone: Mutex::new(VecDeque::new()),
+            bare: bare(network),
+            undone,
             metrics: Metrics::default(),
             modes: ModeBook::default(),
             observed: ObservedBook::default(),
@@ -220,10 +243,29 @@ impl Service {
             events: Events::new(),
             checker,
             bell: Arc::clone(&bell),
+            course,
+            leadership: watch::Sender::new(leadership),
+            has_keeper: AtomicBool::new(false),
         });
+        inner.remember_decided(replayed, 0);
         let certifier = certifying::start(Arc::clone(&bell), Arc::downgrade(&inner));
         bell.ring();
-        Self { inner, certifier: Some(certifier) }
+        Self { inner, certifier: Some(certifier), beating: Mutex::default() }
+    }
+
+    /// How it stands among other controllers.
+    pub fn standing(&self) -> Standing {
+        self.inner.standing()
+    }
+
+    /// Nothing is decided any more, and others are told that they may take over.
+    pub fn leave(&self) {
+        if let Some(course) = &self.inner.course {
+            course.end();
+        }
+        if let Some(beating) = self.beating.lock().expect("nobody panics with it").take() {
+            let _ = beating.join();
+        }
     }
 
     /// What is in force.
@@ -256,7 +298,9 @@ impl Service {
     /// Keeps the switches that connect where it is listened at the plan in force, for as long as this is polled. Nothing of
     /// a mode change waits for it.
     pub async fn keep_switches(&self, listening: Vec<Listening>, keeping: Keeping) {
-        self.inner.show(|view| view.keeps_switches = true);
+        self.inner.has_keeper.store(true, Ordering::Release);
+        let leads = self.inner.leadership.borrow().is_leading();
+        self.inner.show(|view| view.keeps_switches = leads);
         switches::keep(listening, Arc::clone(&self.inner), keeping).await;
     }
 
@@ -270,14 +314,16 @@ impl Service {
         patience: Duration,
     ) -> Result<&'static str, Denied> {
         let mut latest = self.inner.events.listen();
-        let wait = async {
-            while self.view().state_of(decision) == "pending" && latest.changed().await.is_ok() {}
-        };
+        let leads = || self.inner.leadership.borrow().is_leading();
+        let is_pending = || self.view().state_of(decision) == "pending";
+        let wait = async { while leads() && is_pending() && latest.changed().await.is_ok() {} };
         let _ = timeout(patience, wait).await;
         if let Some(why) = self.inner.undone_because(decision) {
             return Err(Denied::SwitchRefused(why));
         }
-        Ok(if self.view().state_of(decision) == "pending" { "pending" } else { "confirmed" })
+        // Whether switches have it is for another one to say by now, if this one does not lead any more.
+        let is_confirmed = !is_pending() && leads();
+        Ok(if is_confirmed { "confirmed" } else { "pending" })
     }
 
     /// Events behind a number, the oldest first; the latest 1024 are kept.
@@ -292,12 +338,12 @@ impl Service {
 
     /// What is counted, for Prometheus: its text format, or OpenMetrics.
     pub fn metrics(&self, is_open: bool) -> String {
-        self.inner.metrics.text(&self.view(), &self.inner.modes, is_open)
+        self.inner.metrics.text(&self.view(), &self.standing(), &self.inner.modes, is_open)
     }
 }
 
 /// The word of the checker.
-fn certify(plan: &Plan) -> Vec<String> {
+pub(crate) fn certify(plan: &Plan) -> Vec<String> {
     match tenuto_certify::certify(&plan.to_json()) {
         Ok(certificate) if certificate.feasible => Vec::new(),
         Ok(_) => vec!["not every promise holds".to_owned()],
@@ -339,7 +385,9 @@ fn digest_of(changes: &[Change]) -> String {
 
 impl Writer {
     fn remember(&mut self, key: &str, digest: String, answer: Result<Accepted, Denied>) {
-        self.keys.insert(key.to_owned(), (digest, answer));
+        if self.keys.insert(key.to_owned(), (digest, answer)).is_some() {
+            return;
+        }
         self.order.push_back(key.to_owned());
         if self.order.len() > KEYS_MAX
             && let Some(oldest) = self.order.pop_front()
@@ -349,18 +397,8 @@ impl Writer {
     }
 
     /// The answer of a decision before a restart, with the bounds that its flows have now.
-    fn remember_replayed(
-        &mut self,
-        number: u64,
-        decision: &Decision,
-        plan: &Plan,
-        is_undone: bool,
-    ) {
+    fn remember_replayed(&mut self, number: u64, decision: &Decision, plan: &Plan) {
         let Some((key, digest)) = &decision.key else { return };
-        if is_undone {
-            let why = "a switch refused it before the service was started anew".to_owned();
-            return self.remember(key, digest.clone(), Err(Denied::SwitchRefused(why)));
-        }
         let flows = decision.changes.iter().filter_map(|change| match change {
             crate::change::Settled::Add(flow) | crate::change::Settled::Change(flow) => {
                 Some(flow.name.as_str())
@@ -437,6 +475,8 @@ impl Inner {
     }
 
     fn submit(&self, request: &Request) -> Result<Accepted, Denied> {
+        // Answers that are known are those of who leads.
+        self.check_leads()?;
         let mut writer = self.writer();
         let digest = digest_of(&request.changes);
         if let Some(key) = &request.key
@@ -454,7 +494,10 @@ impl Inner {
             }
         }
         // What could not be tried may be asked for again with the same key.
-        let is_final = !matches!(answer, Err(Denied::Stopped(_) | Denied::NotStored(_)));
+        let is_final = !matches!(
+            answer,
+            Err(Denied::Stopped(_) | Denied::NotStored(_) | Denied::NotLeading { .. })
+        );
         if let Some(key) = request.key.as_ref().filter(|_| is_final) {
             writer.remember(key, digest, answer.clone());
         }
@@ -474,6 +517,7 @@ impl Inner {
             Ok(_) => "accepted",
             Err(Denied::Refused(_)) => "refused",
             Err(Denied::Stopped(_)) => "stopped",
+            Err(Denied::NotLeading { .. }) => "not_leading",
             Err(Denied::NotStored(_)) => "not_stored",
             Err(_) => "invalid",
         };
@@ -488,6 +532,7 @@ impl Inner {
         digest: &str,
         (file, started): (Option<(String, String)>, Instant),
     ) -> Result<Accepted, Denied> {
+        self.check_leads()?;
         let view = self.view();
         let only_removes = request.changes.iter().all(|it| matches!(it, Change::Remove { .. }));
         if let Some(why) = view.stopped.as_ref().filter(|_| !only_removes) {
@@ -511,6 +556,7 @@ impl Inner {
         let written = writer.log.append(&entry);
         self.metrics.stored(began.elapsed());
         if let Err(why) = written {
+            self.check_leads_still(&why)?;
             self.raise("not-stored", "", why.clone());
             return Err(Denied::NotStored(why));
         }
@@ -525,6 +571,7 @@ impl Inner {
     }
 }
 
+mod following;
 mod telling;
 #[cfg(test)]
 mod tests;

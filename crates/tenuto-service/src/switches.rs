@@ -47,6 +47,8 @@ pub(crate) async fn keep(listening: Vec<Listening>, inner: Arc<Inner>, keeping: 
         accepting.spawn(accept(one, news.clone()));
     }
     let mut decisions = inner.decided.subscribe();
+    let mut leadership = inner.leadership.subscribe();
+    leadership.mark_changed();
     let view = inner.view();
     let links = links(&inner, &view, keeping.links_every);
     let links_every = keeping.links_every.filter(|_| links.is_some());
@@ -65,9 +67,12 @@ pub(crate) async fn keep(listening: Vec<Listening>, inner: Arc<Inner>, keeping: 
                 Ok(()) => {}
                 Err(_) => return,
             },
+            Ok(()) = leadership.changed() => {}
             () = sleep_until(due) => {}
         }
         let now = switches.now();
+        let stands = *leadership.borrow_and_update();
+        switches.keeper.stand(now, stands);
         switches.keeper.controller.fire_due(now);
         if Moment::now() >= audit_at {
             switches.keeper.audit(now);

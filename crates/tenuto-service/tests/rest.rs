@@ -277,7 +277,12 @@ fn lists_come_in_pages() {
     }
     assert_eq!(names.len(), 10);
     assert_eq!(names.last().map(String::as_str), Some("FIRST"));
-    assert_eq!(service.call("GET", "/v1/flows?limit=many", "looker", "").status, 400);
+    for query in ["limit=many", "limit=0", "limit=1001", "limt=4", "limit=-1", "after=a&x"] {
+        let said = service.call("GET", &format!("/v1/flows?{query}"), "looker", "");
+        assert_eq!(said.status, 400, "{query}");
+    }
+    assert_eq!(service.call("GET", "/v1/flows?limit=1000", "looker", "").status, 200);
+    assert_eq!(service.call("POST", "/v1/what-if?advise=false", "looker", "{}").status, 400);
 }
 
 #[test]

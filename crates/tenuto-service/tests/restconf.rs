@@ -230,6 +230,77 @@ fn a_stream_is_planned_computed_seen_as_a_flow_and_removed() {
     );
 }
 
+/// The examples of the reference: each request is sent, and answered as printed there.
+#[test]
+fn the_examples_of_the_reference_are_answered_as_printed() {
+    let page = include_str!("../../../docs/reference/service.md");
+    let block = page.split("```restconf\n").nth(1).and_then(|it| it.split("```").next());
+    let it = start("examples");
+    let mut sent = 0;
+    for example in block.expect("the examples").split("\n\n") {
+        let mut lines = example.trim().lines();
+        let (method, path) = lines.next().and_then(|it| it.split_once(' ')).expect("a request");
+        let rest: Vec<&str> = lines.collect();
+        let at = rest.iter().position(|it| it.parse::<u16>().is_ok()).expect("a status");
+        let json = |text: &[&str]| match text {
+            [] => Value::Null,
+            text => serde_json::from_str(&text.concat()).expect("JSON"),
+        };
+        let (status, said) = it.call(method, path, &json(&rest[..at]));
+        let printed = (rest[at].parse::<u16>().expect("a number"), json(&rest[at + 1..]));
+        assert_eq!((status, said), printed, "{method} {path}");
+        sent += 1;
+    }
+    assert_eq!(sent, 9);
+}
+
+/// Whatever is wrong below `/restconf` is told in one shape, what HTTP or the tokens refuse too.
+#[test]
+fn every_error_has_the_shape_of_rfc_8040() {
+    let it = start("shape");
+    let root = it.call("GET", "/restconf/data", &Value::Null);
+    let all = it.call("GET", ROOT, &Value::Null);
+    assert_eq!(
+        (root.0, &root.1["ietf-restconf:data"]),
+        (200, &all.1),
+        "the datastore is all of it"
+    );
+    let compute = format!("/restconf/operations/{MODULE}:compute_all_streams");
+    let slip = json!({"input": {"domian": []}});
+    let half = json!({"input": {"domain": [{"domain-id": "line", "cuc": {"cuc-id": "plant"}}]}});
+    let cases: [(&str, &str, &str, Value, u16, &str); 14] = [
+        ("admitter", "GET", "/restconf/nothing", Value::Null, 404, "invalid-value"),
+        ("admitter", "GET", "/restconf/data/x", Value::Null, 404, "invalid-value"),
+        ("admitter", "GET", "/restconf/data/%ff", Value::Null, 400, "invalid-value"),
+        ("admitter", "PUT", "/restconf/data", json!({}), 405, "operation-not-supported"),
+        ("admitter", "GET", &compute, Value::Null, 405, "operation-not-supported"),
+        ("nobody", "GET", "/restconf/data", Value::Null, 401, "access-denied"),
+        ("looker", "POST", &compute, json!({}), 403, "access-denied"),
+        ("admitter", "POST", &compute, slip, 400, "unknown-element"),
+        ("admitter", "POST", &compute, half, 400, "invalid-value"),
+        ("admitter", "POST", &compute, json!({"input": {}, "output": {}}), 400, "unknown-element"),
+        ("admitter", "POST", &compute, json!({"input": []}), 400, "invalid-value"),
+        ("admitter", "POST", &compute, json!([]), 400, "malformed-message"),
+        ("admitter", "PUT", &address("plant"), slipped(), 400, "unknown-element"),
+        ("admitter", "DELETE", &address("plant"), Value::Null, 404, "invalid-value"),
+    ];
+    for (token, method, path, body, status, tag) in cases {
+        let (said, answer) = it.ask(token, method, path, &body);
+        let error = &answer["ietf-restconf:errors"]["error"][0];
+        assert_eq!((said, &error["error-tag"]), (status, &json!(tag)), "{method} {path}: {answer}");
+        assert!(error["error-message"].as_str().is_some_and(|it| it.len() > 10), "{answer}");
+    }
+    assert_eq!(it.call("GET", "/v1/nothing", &Value::Null).1["status"], 404, "elsewhere as ever");
+}
+
+/// A latency with a slip in its name: taken silently, nothing would be promised.
+fn slipped() -> Value {
+    let mut stream = stream(500, 5_000_000);
+    let talker = &mut stream[format!("{MODULE}:stream")][0]["talker"];
+    talker["user-to-network-requirements"] = json!({"max-latncy": 5_000_000});
+    stream
+}
+
 #[test]
 fn a_refusal_is_a_failure_code_and_our_text() {
     let it = start("refused");

@@ -9,11 +9,13 @@
 //! This crate owns no clock and no source of chance: an instant is always an input, and draws
 //! ([`Draws`], [`Xorshift`]) follow from a seed.
 
+mod counted;
 mod data;
 mod draws;
 mod rate;
 mod time;
 
+pub use counted::counted;
 pub use data::{
     FRAME_BYTES_MAX, FRAME_BYTES_MIN, WIRE_OVERHEAD_BYTES, frame_bytes_padded, wire_bits,
 };

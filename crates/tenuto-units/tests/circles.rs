@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Crates in which files still import one another in circles, and how many files do. Everywhere else,
 /// and beyond these numbers, a circle is an error; a smaller number belongs here.
 const FILES_IN_CIRCLES: [(&str, usize); 12] = [
-    ("tenuto", 44),
+    ("tenuto", 43),
     ("tenuto-admission", 10),
     ("tenuto-bench", 2),
     ("tenuto-bounds", 2),

@@ -513,7 +513,7 @@ pub(crate) struct Explore {
     #[arg(long, value_name = "N", default_value_t = 8, conflicts_with = "app")]
     pub(crate) quiet_ticks: u8,
     /// Most states to visit
-    #[arg(long, value_name = "N", default_value_t = 5_000_000)]
+    #[arg(long, value_name = "N", default_value_t = 5_000_000, value_parser = states)]
     pub(crate) states: usize,
     /// File for a counterexample
     #[arg(short, long, value_name = "TRACE")]
@@ -528,7 +528,7 @@ pub(crate) struct Explore {
 
 #[derive(Debug, Flags)]
 pub(crate) struct Report {
-    /// Plan file, or the run document of `sim` or `up`
+    /// Plan file, or the run document of `sim` or `up`, or the folder of a run
     #[arg(value_name = "PLAN|RUN")]
     pub(crate) input: PathBuf,
     /// Plan of the run; without it, the plan.json beside it
@@ -537,6 +537,12 @@ pub(crate) struct Report {
     /// HTML file to write; without it, beside the input
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// One state is where every exploration begins.
+fn states(text: &str) -> Result<usize, String> {
+    let states = text.parse().ok().filter(|states| *states > 0);
+    states.ok_or_else(|| "a number of states from 1 on is meant".to_owned())
 }
 
 impl Verb {

@@ -92,10 +92,7 @@ impl Failure {
     /// What the independent checker found in a plan: its bounds are not to be relied on.
     pub(crate) fn not_certified(findings: &[String]) -> Self {
         const LISTED_MAX: usize = 20;
-        let count = match findings.len() {
-            1 => "1 difference".to_owned(),
-            many => format!("{many} differences"),
-        };
+        let count = tenuto_units::counted(findings.len() as u64, "difference");
         let mut text = format!(
             "error: not certified: the checker found {count} between the plan and what its \
              description gives; no bound is shown\n"

@@ -85,11 +85,7 @@ fn hundredths(number: u64) -> String {
 
 /// `1 flow`, `2 flows`.
 pub(crate) fn counted(number: usize, one: &str) -> String {
-    match (number, one) {
-        (1, _) => format!("1 {one}"),
-        (_, "switch") => format!("{number} switches"),
-        _ => format!("{number} {one}s"),
-    }
+    tenuto_units::counted(number as u64, one)
 }
 
 /// The first characters of a plan's hash.

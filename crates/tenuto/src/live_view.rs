@@ -1,7 +1,7 @@
 //! A live run while it runs: a repainted block on a terminal, else a line per event and per 5 s.
 
 use crate::format::{Table, ms_up_ns, percent_down, seconds};
-use crate::progress::bar;
+use crate::progress::{bar, unwrapped};
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -60,7 +60,7 @@ impl LiveView {
         let erased = self.erased();
         let mut text = erased;
         for line in lines {
-            text.push_str(line);
+            text.push_str(&unwrapped(line));
             text.push('\n');
         }
         self.painted = lines.len();

@@ -1,114 +1,19 @@
 //! Files in: networks, plans and scenarios, and what is said when a file is something else.
 
 use crate::failure::Failure;
+use crate::named_file::{self, Files, Kind};
 use crate::{output, programs};
 use serde::Deserialize;
-use std::io::{ErrorKind, Read};
 use std::path::Path;
 use tenuto_bounds::ServerGraph;
-use tenuto_model::{Diagnostic, Diagnostics, Network, Plan, Scenario, Severity, Sources};
+use tenuto_model::{Diagnostic, Diagnostics, Network, Plan, Scenario, Severity};
 
-/// Largest file that is read, bytes.
-const FILE_BYTES_MAX: u64 = 1 << 30;
-/// Most bytes that are read of what is no file, such as a pipe.
-const STREAM_BYTES_MAX: u64 = 64 << 20;
 /// Length of a run without a scenario.
 const PLAIN_NS: u64 = 20_000_000_000;
 
-/// Files of this machine.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Files;
-
-impl Sources for Files {
-    fn read(&self, path: &str) -> Result<String, String> {
-        let about = std::fs::metadata(path).map_err(|error| words(&error))?;
-        if about.is_dir() {
-            return Err("it is a folder".into());
-        }
-        let too_large = || Err("it is too large: at most 1 GB".to_owned());
-        if about.len() > FILE_BYTES_MAX {
-            return too_large();
-        }
-        // A device or a pipe has no length of its own.
-        let most = if about.is_file() { FILE_BYTES_MAX } else { STREAM_BYTES_MAX };
-        let file = std::fs::File::open(path).map_err(|error| words(&error))?;
-        let mut bytes = Vec::with_capacity(usize::try_from(about.len()).unwrap_or_default());
-        file.take(most + 1).read_to_end(&mut bytes).map_err(|error| words(&error))?;
-        if u64::try_from(bytes.len()).is_ok_and(|length| length > most) {
-            return match about.is_file() {
-                true => too_large(),
-                false => Err("it does not end within 64 MB".to_owned()),
-            };
-        }
-        text_of(bytes)
-    }
-}
-
-/// Bytes as text, or why they are none.
-fn text_of(bytes: Vec<u8>) -> Result<String, String> {
-    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
-        return Err("it is text in UTF-16, not in UTF-8".to_owned());
-    }
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        format!("it is not UTF-8 text (byte {at})")
-    })?;
-    match text.find('\0') {
-        Some(at) => Err(format!("it is not text: there is a NUL byte in it (byte {at})")),
-        None => Ok(text),
-    }
-}
-
-/// Why a file cannot be had, in a few words.
-fn words(error: &std::io::Error) -> String {
-    match error.kind() {
-        ErrorKind::NotFound => "there is no such file".into(),
-        ErrorKind::PermissionDenied => "no right to read it".into(),
-        _ => error.to_string(),
-    }
-}
-
-/// The text of a file, or where it is missing and what there is instead.
+/// The text of a network or a plan.
 pub(crate) fn text(path: &Path) -> Result<String, Failure> {
-    let shown = path.display().to_string();
-    if shown == "-" && !path.exists() {
-        let hint = "name a file: what it says of others is looked for beside it";
-        return Err(Failure::input("standard input is not read", Some(&shown), Some(hint)));
-    }
-    Files.read(&shown).map_err(|why| {
-        let hint = match neighbours(path) {
-            Some(others) if why.contains("no such file") || why.contains("a folder") => others,
-            None if why.contains("no such file") => "is the path right?".to_owned(),
-            _ => "a file of text in UTF-8 that you may read".to_owned(),
-        };
-        Failure::input(format!("the file cannot be read: {why}"), Some(&shown), Some(&hint))
-    })
-}
-
-/// The networks and plans where a file was looked for, the likeliest first.
-fn neighbours(path: &Path) -> Option<String> {
-    const LISTED_MAX: usize = 8;
-    /// So alike are a name and the same with a slip in it.
-    const MEANT: f64 = 0.85;
-    let folder = if path.is_dir() { path } else { path.parent()? };
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let mut names: Vec<String> = std::fs::read_dir(folder)
-        .ok()?
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| {
-            [".yaml", ".yml", ".plan.json"].iter().any(|end| name.ends_with(end))
-                && !name.ends_with(".scenario.yaml")
-        })
-        .collect();
-    let sought = path.file_name().unwrap_or_default().to_string_lossy();
-    let alike = |name: &str| strsim::jaro_winkler(&sought, name);
-    names.sort_by(|a, b| alike(b).total_cmp(&alike(a)).then_with(|| a.cmp(b)));
-    names.truncate(LISTED_MAX);
-    let first = names.first()?;
-    Some(match alike(first) >= MEANT {
-        true => format!("did you mean {}?", folder.join(first).display()),
-        false => format!("there are {}", names.join(", ")),
-    })
+    named_file::text(path, Kind::NETWORK_OR_PLAN)
 }
 
 /// A network file or a plan file.
@@ -153,7 +58,7 @@ pub(crate) fn servers(path: &Path) -> Result<ServerGraph, Failure> {
 
 /// Whether the file is a document of bounds, as `plan` writes it of a server graph.
 pub(crate) fn is_bounds(path: &Path) -> Result<bool, Failure> {
-    let text = text(path)?;
+    let text = named_file::text(path, Kind::PLAN)?;
     let head = serde_json::from_str::<Head>(&text);
     Ok(head.is_ok_and(|head| head.schema.as_deref() == Some(tenuto_bounds::SCHEMA)))
 }
@@ -208,7 +113,7 @@ fn without_flows(warnings: &Diagnostics) -> Diagnostics {
 
 /// A plan whose digest was verified.
 pub(crate) fn plan(path: &Path) -> Result<Plan, Failure> {
-    let text = text(path)?;
+    let text = named_file::text(path, Kind::PLAN)?;
     if !looks_like_json(path, &text) {
         let shown = path.display().to_string();
         let hint = "make a plan with `tenuto plan NET -o PLAN`";
@@ -288,11 +193,12 @@ pub(crate) fn scenario(
         (None, None) => None,
     };
     let Some(path) = found else { return Ok(Scenario::plain(PLAIN_NS, 1)) };
-    let content = text(&path)?;
+    let content = named_file::text(&path, Kind::SCENARIO)?;
     let shown = path.display().to_string();
     let find = |line: &str| match are_programs_run {
         true => programs::found(line, path.parent()),
         false => Ok(line.to_owned()),
     };
-    Ok(tenuto_model::read_scenario_with_programs(&content, &shown, network, &find)?)
+    tenuto_model::read_scenario_with_programs(&content, &shown, network, &find)
+        .map_err(|problems| Failure::of(&problems, "nothing was run"))
 }

@@ -15,6 +15,7 @@ mod format;
 mod header;
 mod live_view;
 mod load;
+mod named_file;
 mod outcome;
 mod output;
 mod plan_csv;

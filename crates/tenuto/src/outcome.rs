@@ -52,7 +52,8 @@ impl From<RunVerdict> for Outcome {
             RunVerdict::Undecided
             | RunVerdict::Late
             | RunVerdict::NothingObserved
-            | RunVerdict::Modelled => Self::Undecidable,
+            | RunVerdict::Modelled
+            | RunVerdict::Comparison => Self::Undecidable,
         }
     }
 }

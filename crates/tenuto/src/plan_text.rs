@@ -335,10 +335,8 @@ pub(crate) fn verdict(planned: &Planned, file: Option<&str>) -> String {
 
 /// Switches whose profile has typical times: the first by name, then how many more.
 fn typical_switches(plan: &Plan) -> String {
-    let is_typical = |switch: &&tenuto_model::Switch| {
-        let processor = plan.network.profile_of(switch).processor.as_ref();
-        processor.is_some_and(|it| it.is_typical)
-    };
+    let is_typical =
+        |switch: &&tenuto_model::Switch| plan.network.profile_of(switch).has_typical_times();
     let named: Vec<String> = plan
         .network
         .switches

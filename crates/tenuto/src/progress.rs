@@ -39,7 +39,7 @@ impl Progress {
         // Nobody can be told that stderr is gone.
         let _ = if self.is_terminal {
             self.is_painted = true;
-            write!(err, "\r\x1b[K{}", text())
+            write!(err, "\r\x1b[K{}", unwrapped(&text()))
         } else {
             writeln!(err, "{}", text())
         };
@@ -64,6 +64,11 @@ impl Drop for Progress {
     }
 }
 
+/// A line that ends at the edge of the terminal: one that went on in the next row would leave its beginning behind.
+pub(crate) fn unwrapped(line: &str) -> String {
+    format!("\x1b[?7l{line}\x1b[?7h")
+}
+
 /// `[########------------]` for a share of a whole.
 pub(crate) fn bar(part: u64, whole: u64) -> String {
     const CELLS: u64 = 20;
@@ -75,6 +80,11 @@ pub(crate) fn bar(part: u64, whole: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_is_not_wrapped_and_later_ones_are() {
+        assert_eq!(unwrapped("half"), "\x1b[?7lhalf\x1b[?7h");
+    }
 
     #[test]
     fn a_bar_fills_from_the_left() {

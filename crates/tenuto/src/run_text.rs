@@ -45,7 +45,8 @@ fn header(run: &RunDocument) -> String {
         let _ = write!(out, ", {} times slower than described", run.slow);
     }
     let hash: String = run.plan_hash.chars().take(8).collect();
-    let _ = writeln!(out, "   seed {}   plan {hash}…   {} packet hops", run.seed, run.packet_hops);
+    let hops = tenuto_units::counted(run.packet_hops, "packet hop");
+    let _ = writeln!(out, "   seed {}   plan {hash}…   {hops}", run.seed);
     out
 }
 
@@ -156,7 +157,7 @@ fn hop_table(run: &RunDocument, all: bool) -> String {
 
 fn flow_cells(row: &FlowRow, is_live: bool) -> Vec<String> {
     let dash = || "-".to_owned();
-    // What runs was promised: a row without a bound is of a flow that has no place in its mode.
+    // A row without a bound is of a flow that has no place in its mode, or of a refused network.
     let bound = row.delay_bound_ns.map_or_else(dash, ms_up_ns);
     let bound = match row.queueing_bound_ns {
         Some(queueing) if is_live => {
@@ -239,10 +240,7 @@ fn host_share(run: &RunDocument) -> String {
     let eaten: Vec<&FlowRow> = run.flows.iter().filter(is_eaten).collect();
     let least = eaten.iter().filter_map(|&row| Some((own(row)?, row))).min_by_key(|(ns, _)| *ns);
     let Some((slack, row)) = least else { return String::new() };
-    let rows = match eaten.len() {
-        1 => "the slack of 1 row is".to_owned(),
-        n => format!("the slack of {n} rows is"),
-    };
+    let rows = format!("the slack of {} is", counted(eaten.len(), "row"));
     let slack = ms_down(slack * 1_000);
     format!(
         "{rows} below zero by what this machine adds; the plan's own is {slack} ms or more \
@@ -381,9 +379,9 @@ fn policed(run: &RunDocument, all: bool) -> String {
         let of = row.flow.as_deref().map_or_else(String::new, |flow| format!(" of {flow}"));
         let from = row.host.as_deref().map_or_else(String::new, |host| format!(" from {host}"));
         let reason = row.reason.replace('_', " ");
-        let frames = row.frames;
+        let frames = tenuto_units::counted(row.frames, "frame");
         let place = format!("{}:{}", row.switch, row.port);
-        let _ = writeln!(out, "policed: {frames} frames{of}{from} at {place}: {reason}");
+        let _ = writeln!(out, "policed: {frames}{of}{from} at {place}: {reason}");
     }
     if shown < run.policed.len() {
         let _ = writeln!(out, "policed: … {} more places", run.policed.len() - shown);
@@ -410,7 +408,7 @@ fn violations(run: &RunDocument, all: bool) -> String {
     if run.violations.is_empty() {
         return String::new();
     }
-    // What something that is gone explains is told, and violates nothing.
+    // What something that is gone explains, or was never promised, is told, and violates nothing.
     let head = |violation: &Violation| {
         if violation.is_explained { "not kept" } else { "violated" }
     };

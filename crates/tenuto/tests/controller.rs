@@ -150,8 +150,38 @@ fn tokens_are_made_and_what_cannot_be_held_does_not_start() {
     std::fs::write(folder.join("over.yaml"), net).expect("written");
     let over = tenuto(&folder, &["controller", "over.yaml", "--state", "over"]);
     says(&over, 1, &["REFUSED", "rate"]);
+    assert!(!folder.join("over").exists(), "a start that was refused leaves nothing");
+    let gone = ["controller", "gone.yaml", "--state", "deep/state"];
+    says(&tenuto(&folder, &gone), 2, &["no such file"]);
+    let busy = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let at = busy.local_addr().expect("bound").to_string();
+    let deep = ["controller", "line.yaml", "--state", "deep/state", "--listen", &at];
+    says(&tenuto(&folder, &deep), 2, &["cannot listen"]);
+    assert!(!folder.join("deep").exists());
     let other = tenuto(&folder, &["controller", "over.yaml", "--state", "state"]);
     says(&other, 2, &["the state is of another network"]);
+}
+
+#[test]
+fn a_store_that_is_none_and_a_folder_with_decisions_of_its_own_are_refused() {
+    let folder = folder("controller-store");
+    let run = |more: &[&str]| {
+        let args = ["controller", "line.yaml", "--listen", "127.0.0.1:0", "--state"];
+        tenuto(&folder, &[&args[..], more].concat())
+    };
+    for (store, words) in [
+        ("http://127.0.0.1:1/a", "no scheme of a store"),
+        ("etcd://127.0.0.1:1", "no prefix of keys"),
+        ("etcd://root:secret@127.0.0.1:1/a", "no host and port"),
+    ] {
+        says(&run(&["new", "--store", store]), 2, &[words, "such as etcd://"]);
+    }
+    says(&run(&["new", "--store", "etcds://127.0.0.1:1/a"]), 2, &["TLS to etcd needs", "--tls-ca"]);
+    says(&run(&["new", "--lease", "500"]), 2, &["--store"]);
+    says(&run(&["new", "--store", "etcd://127.0.0.1:1/a", "--lease", "5"]), 2, &["120"]);
+    drop(start(&folder));
+    let own = run(&["state", "--store", "etcd://127.0.0.1:1/a"]);
+    says(&own, 2, &["decisions of its own", "--state DIR"]);
 }
 
 /// Sends a batch and takes the answer; nothing if the other side was killed meanwhile.

@@ -109,6 +109,7 @@ fn start(folder: &Path) -> Controller {
         .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
+        .stderr(std::fs::File::create(folder.join("told")).expect("a file for what it tells"))
         .spawn()
         .expect("the program starts");
     let mut line = String::new();
@@ -300,5 +301,15 @@ fn switches_without_a_good_certificate_are_refused_with_a_reason() {
     let who = who.expect_err("the switch does not believe the controller");
     assert!(who.contains("UnknownIssuer"), "{who}");
     refused("it refused our certificate: UnknownCA", 6);
+    // Whoever runs it in a terminal is told too.
+    let end = Instant::now() + PATIENCE;
+    let last = "alarm: 127.0.0.1: not taken as a switch: it refused our certificate: UnknownCA\n";
+    loop {
+        let told = std::fs::read_to_string(folder.join("told")).expect("a file");
+        if told.contains(last) {
+            break;
+        }
+        assert!(Instant::now() < end, "{told}");
+    }
     assert!(first_bytes(&controller.openflow, &ca, Some(&good)).is_ok(), "good ones are taken");
 }

@@ -205,6 +205,8 @@ pub(crate) struct Profile {
     pub(crate) purge_frame_ns_max: u64,
     pub(crate) processor: Option<Processor>,
     pub(crate) receive_buffer: Option<ReceiveBuffer>,
+    #[serde(default)]
+    pub(crate) is_typical: bool,
 }
 
 /// A processor that all ports share. What actions cost is not read: planned frames have none.

@@ -4,6 +4,7 @@ pub(crate) mod analysis;
 pub(crate) mod bounds;
 pub(crate) mod context;
 pub(crate) mod drain;
+pub(crate) mod dropping;
 pub(crate) mod ends;
 pub(crate) mod group;
 pub(crate) mod inequality;

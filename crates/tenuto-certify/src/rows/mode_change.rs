@@ -7,6 +7,7 @@ use crate::finding::{picos, rule};
 use crate::rows::analysis::Analysis;
 use crate::rows::bounds;
 use crate::rows::context::Context;
+use crate::rows::dropping;
 use crate::rows::port_rows::Backlogs;
 use crate::rows::purged;
 use crate::streams::envelopes::{contract_envelope, enforced_envelope, is_bounded_anew};
@@ -14,7 +15,7 @@ use crate::streams::levels::{host_levels, levels_of};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// A switch purges so many frames before signals are served again.
-const PURGE_STEP_FRAMES: u128 = 64;
+const PURGE_STEP_FRAMES: u128 = 16;
 /// One poll of the leader, in a return: it asks again after this if a switch did not vote.
 const POLL_PS: u128 = 50_000_000_000;
 /// What signals are charged for happens once in this time.
@@ -253,6 +254,7 @@ pub(crate) fn check(
         }
     }
     check_signals(context);
+    dropping::check(context);
     let over = drains.values().chain(settled.values()).flatten().copied().max().unwrap_or(0);
     // A plan that is not feasible may say nothing of a change; no row claims nothing.
     for raise in terms.keys().filter(|_| plan.feasible) {

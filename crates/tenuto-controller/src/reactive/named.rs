@@ -10,12 +10,21 @@ use super::shortest_ways::shortest_ways;
 use super::spanning_tree::SpanningTree;
 use super::traffic_engineering::{LoadLimits, TrafficEngineering};
 use super::way::Hop;
-use std::str::FromStr;
+use std::ops::RangeInclusive;
 use tenuto_model::Network;
 use tenuto_units::Span;
 
 /// Addresses, flows or conversations that an application keeps at most.
 const KEPT_MAX: usize = 65_536;
+
+/// Silence after which an entry goes, as OpenFlow counts it; 0 keeps it.
+const IDLE_S: RangeInclusive<u64> = 0..=65_535;
+/// Time between two questions for counters.
+const POLL_S: RangeInclusive<u64> = 1..=86_400;
+/// Ports of a switch, as OpenFlow numbers them.
+const PORTS: RangeInclusive<u64> = 1..=0xffff_ff00;
+/// Rates, bit/s.
+const RATES_BPS: RangeInclusive<u64> = 0..=1_000_000_000_000_000;
 
 /// Names of applications, each with what it does and the settings that it takes.
 pub const APPLICATIONS: [(&str, &str); 6] = [
@@ -59,6 +68,8 @@ pub fn named(
             let mut ways = reader.all("way").map(way).collect::<Result<Vec<_>, _>>()?;
             if let Some(network) = network.filter(|_| ways.is_empty()) {
                 ways = shortest_ways(network);
+            } else if ways.is_empty() {
+                return Err("route-flow needs a `way`, or a network file".to_owned());
             }
             let add = |app: RouteFlow, (dst, hops)| app.with_way(dst, hops);
             let app = ways.into_iter().fold(RouteFlow::new(), add);
@@ -72,24 +83,30 @@ pub fn named(
         }
         "firewall" => {
             reader.only(&["inside", "outside", "idle"])?;
-            let (inside, outside) =
-                (reader.number("inside", Some(1))?, reader.number("outside", Some(2))?);
-            Box::new(
-                Firewall::new(inside, outside, KEPT_MAX)
-                    .with_idle_s(reader.number("idle", Some(60))?),
-            )
+            let (inside, outside) = (
+                reader.number("inside", Some(1), PORTS)?,
+                reader.number("outside", Some(2), PORTS)?,
+            );
+            if inside == outside {
+                return Err("`inside` and `outside` are to be two ports".to_owned());
+            }
+            let idle_s = reader.number("idle", Some(60), IDLE_S)?;
+            Box::new(Firewall::new(inside, outside, KEPT_MAX).with_idle_s(idle_s))
         }
         "load-balancer" => {
             reader.only(&["service", "replica", "idle"])?;
             let service = mac(reader.one("service")?)?;
             let replicas = reader.all("replica").map(replica).collect::<Result<Vec<_>, _>>()?;
-            let idle_s = reader.number("idle", Some(60))?;
+            if replicas.is_empty() {
+                return Err("load-balancer needs a `replica`".to_owned());
+            }
+            let idle_s = reader.number("idle", Some(60), IDLE_S)?;
             Box::new(LoadBalancer::new(service, replicas).with_affinity(KEPT_MAX, idle_s))
         }
         "traffic-engineering" => Box::new(engineering(&reader)?),
         "monitor" => {
             reader.only(&["poll", "idle"])?;
-            let poll = Span::from_s(reader.number("poll", Some(5))?);
+            let poll = Span::from_s(reader.number("poll", Some(5), POLL_S)?);
             Box::new(Monitor::new(learning(&reader, tree)?, poll, KEPT_MAX))
         }
         _ => {
@@ -100,16 +117,16 @@ pub fn named(
 }
 
 fn learning(reader: &Reader<'_>, tree: SpanningTree) -> Result<LearningSwitch, String> {
-    let idle_s = reader.number("idle", Some(60))?;
+    let idle_s = reader.number("idle", Some(60), IDLE_S)?;
     Ok(LearningSwitch::new(KEPT_MAX).with_idle_s(idle_s).with_tree(tree))
 }
 
 fn engineering(reader: &Reader<'_>) -> Result<TrafficEngineering, String> {
     reader.only(&["always-on", "on-demand", "loaded", "free", "poll", "idle"])?;
     let limits = LoadLimits {
-        loaded_from_bps: reader.number("loaded", None)?,
-        free_until_bps: reader.number("free", None)?,
-        poll: Span::from_s(reader.number("poll", Some(5))?),
+        loaded_from_bps: reader.number("loaded", None, RATES_BPS)?,
+        free_until_bps: reader.number("free", None, RATES_BPS)?,
+        poll: Span::from_s(reader.number("poll", Some(5), POLL_S)?),
     };
     if limits.free_until_bps >= limits.loaded_from_bps {
         return Err("`free` is to be below `loaded`: a port would be both".to_owned());
@@ -122,7 +139,7 @@ fn engineering(reader: &Reader<'_>) -> Result<TrafficEngineering, String> {
             "each `always-on` needs an `on-demand` to the same MAC, in the same order".to_owned()
         );
     }
-    let app = TrafficEngineering::new(limits, reader.number("idle", Some(10))?);
+    let app = TrafficEngineering::new(limits, reader.number("idle", Some(10), IDLE_S)?);
     let pairs = always_on.into_iter().zip(on_demand);
     Ok(pairs.fold(app, |app, ((dst, always_on), (_, on_demand))| {
         app.with_ways(dst, always_on, on_demand)
@@ -152,15 +169,26 @@ impl<'a> Reader<'a> {
         self.all(key).last().ok_or_else(|| format!("{} needs `{key}`", self.name))
     }
 
-    fn number<N: FromStr>(&self, key: &str, usual: Option<N>) -> Result<N, String> {
+    fn number<N: TryFrom<u64>>(
+        &self,
+        key: &str,
+        usual: Option<N>,
+        range: RangeInclusive<u64>,
+    ) -> Result<N, String> {
         match (self.all(key).last(), usual) {
             (None, Some(usual)) => Ok(usual),
             (None, None) => Err(format!("{} needs `{key}`", self.name)),
-            (Some(text), _) => {
-                text.parse().map_err(|_| format!("`{key}={text}`: a whole number is meant"))
-            }
+            (Some(text), _) => whole(text, &range).ok_or_else(|| {
+                let (least, most) = range.into_inner();
+                format!("`{key}={text}`: a whole number from {least} to {most} is meant")
+            }),
         }
     }
+}
+
+fn whole<N: TryFrom<u64>>(text: &str, range: &RangeInclusive<u64>) -> Option<N> {
+    let number = text.parse().ok().filter(|it| range.contains(it))?;
+    N::try_from(number).ok()
 }
 
 fn mac(text: &str) -> Result<[u8; 6], String> {
@@ -174,7 +202,7 @@ fn mac(text: &str) -> Result<[u8; 6], String> {
 
 fn replica(text: &str) -> Result<Replica, String> {
     let parts =
-        text.split_once('@').and_then(|(address, port)| Some((address, port.parse().ok()?)));
+        text.split_once('@').and_then(|(address, port)| Some((address, whole(port, &PORTS)?)));
     let (address, port) = parts.ok_or_else(|| format!("`replica={text}`: MAC@PORT is meant"))?;
     Ok(Replica { address: mac(address)?, port })
 }
@@ -185,8 +213,65 @@ fn way(text: &str) -> Result<([u8; 6], Vec<Hop>), String> {
     let (dst, hops) = text.split_once('@').ok_or_else(error)?;
     let hop = |text: &str| {
         let (datapath, port) = text.split_once(':')?;
-        Some(Hop { datapath: datapath.parse().ok()?, port: port.parse().ok()? })
+        Some(Hop { datapath: datapath.parse().ok()?, port: whole(port, &PORTS)? })
     };
     let hops: Option<Vec<Hop>> = hops.split(',').map(hop).collect();
     Ok((mac(dst)?, hops.ok_or_else(error)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(name: &str, settings: &[(&str, &str)]) -> String {
+        let settings: Vec<(String, String)> =
+            settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        named(name, &settings, None).map_or_else(|why| why, |_| String::new())
+    }
+
+    /// A timer that is due at once, again and again, would let no time pass.
+    #[test]
+    fn numbers_have_limits_and_say_them() {
+        assert_eq!(
+            told("learning-switch", &[("idle", "99999999")]),
+            "`idle=99999999`: a whole number from 0 to 65535 is meant"
+        );
+        assert!(told("monitor", &[("poll", "0")]).contains("from 1 to 86400"));
+        assert!(told("firewall", &[("inside", "0")]).contains("from 1 to 4294967040"));
+        assert!(told("firewall", &[("inside", "-1")]).contains("a whole number"));
+        assert!(told("firewall", &[("inside", "2")]).contains("two ports"));
+        let service = ("service", "02:00:00:00:00:01");
+        assert!(told("load-balancer", &[service]).contains("needs a `replica`"));
+        let replica = ("replica", "02:00:00:00:00:02@0");
+        assert!(told("load-balancer", &[service, replica]).contains("MAC@PORT"));
+        assert!(told("route-flow", &[]).contains("needs a `way`"));
+        assert!(told("traffic-engineering", &[("loaded", "5")]).contains("needs `free`"));
+        for (name, settings) in [
+            ("learning-switch", &[("idle", "65535")][..]),
+            ("firewall", &[("inside", "4"), ("idle", "0")]),
+            ("monitor", &[("poll", "1")]),
+            ("route-flow", &[("way", "02:00:00:00:00:01@1:2"), ("match", "conversations")]),
+        ] {
+            assert_eq!(told(name, settings), "", "{name}");
+        }
+    }
+
+    /// The table of the page has every setting of every application.
+    #[test]
+    fn the_page_of_applications_has_every_setting() {
+        let page = include_str!("../../../../docs/applications.md");
+        for (name, what) in APPLICATIONS {
+            let row = page.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+            let row = row.unwrap_or_else(|| panic!("no row of {name}"));
+            let refused = told(name, &[("no-such-setting", "1")]);
+            let keys = refused.split("there are ").nth(1).expect("the settings that there are");
+            for key in keys.split(", ") {
+                let is_told = |text: &str| {
+                    [format!("`{key}`"), format!("`{key}=")].iter().any(|it| text.contains(it))
+                };
+                assert!(is_told(row), "{name}: `{key}` is not in {row}");
+                assert!(what.contains(&format!("{key}=")), "{name}: `{key}` is not in its help");
+            }
+        }
+    }
 }

@@ -11,6 +11,7 @@ mod misbehaving;
 mod reactive;
 mod reactive_events;
 mod repairing;
+mod roles;
 mod sessions;
 mod strangers;
 mod switches;

@@ -1,38 +1,79 @@
 //! How far a port has come in asking its queued frames where they belong.
 
+/// What is left of a queue from before the change: its first frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Old {
+    /// Frames from before, places of those that were taken back included.
+    pub(super) frames: usize,
+    /// The first of them that were asked.
+    pub(super) asked: usize,
+    /// Places of frames that were taken back.
+    pub(super) gone: usize,
+}
+
 /// How far a port has come.
-#[derive(Clone, Debug)]
-pub(super) struct Rearranging<F> {
-    pub(super) is_on: bool,
-    /// The queue whose frames are asked.
-    pub(super) queue: u8,
-    /// How many of its frames are not asked yet; `None` before it is begun.
-    pub(super) left: Option<usize>,
-    /// Frames that came meanwhile, by the new tables: they go behind those that are already there.
-    pub(super) came: Vec<(u8, F)>,
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rearranging {
+    /// One per queue.
+    pub(super) old: Vec<Old>,
+    /// Whether a queue holds frames from before.
+    is_on: bool,
 }
 
-impl<F> Default for Rearranging<F> {
-    fn default() -> Self {
-        Self { is_on: false, queue: 0, left: None, came: Vec::new() }
-    }
-}
-
-impl<F> Rearranging<F> {
-    /// Whether frames are left to be asked.
+impl Rearranging {
+    /// Whether a queue holds frames from before the change.
     #[inline]
     pub(super) const fn is_on(&self) -> bool {
         self.is_on
     }
 
-    /// Keeps a frame that has come until those before it stand where they belong.
-    #[cold]
-    pub(super) fn keep(&mut self, queue: u8, frame: F) {
-        self.came.push((queue, frame));
+    /// All that wait are from before: `waiting` says how many frames and empty places stand in each queue.
+    pub(super) fn begin(&mut self, waiting: impl ExactSizeIterator<Item = usize>) {
+        self.old.resize_with(waiting.len(), Old::default);
+        for (old, frames) in self.old.iter_mut().zip(waiting) {
+            (old.frames, old.asked) = (frames, 0);
+        }
+        self.notice();
     }
 
-    /// Frames that have come meanwhile, each with its queue.
-    pub(super) fn kept(&self) -> impl Iterator<Item = &(u8, F)> {
-        self.came.iter()
+    /// Nothing is left from before.
+    pub(super) fn end(&mut self) {
+        self.old.fill(Old::default());
+        self.is_on = false;
+    }
+
+    /// The first queue with a frame that was not asked.
+    pub(super) fn first_unasked(&self) -> Option<usize> {
+        self.old.iter().position(|old| old.asked < old.frames)
+    }
+
+    /// Places of a queue in which no frame stands any more.
+    pub(super) fn gone(&self, queue: usize) -> usize {
+        self.old.get(queue).map_or(0, |old| old.gone)
+    }
+
+    /// The first place of a queue is cleared, whether a frame stood there or not.
+    pub(super) fn pass(&mut self, queue: usize, is_gone: bool) {
+        let Some(old) = self.old.get_mut(queue) else { return };
+        old.gone -= usize::from(is_gone);
+        old.frames = old.frames.saturating_sub(1);
+        old.asked = old.asked.saturating_sub(1);
+        if old.frames == 0 {
+            self.notice();
+        }
+    }
+
+    /// Whether the first frame of a queue was asked, or is newer than the change.
+    pub(super) fn may_begin(&self, queue: usize) -> bool {
+        self.old.get(queue).is_none_or(|old| old.asked > 0 || old.frames == 0)
+    }
+
+    /// Whether all frames of a queue that were asked are gone, and others are not asked yet.
+    pub(super) fn is_unknown(&self, queue: usize) -> bool {
+        self.old.get(queue).is_some_and(|old| old.asked == old.gone && old.asked < old.frames)
+    }
+
+    fn notice(&mut self) {
+        self.is_on = self.old.iter().any(|old| old.frames > 0);
     }
 }

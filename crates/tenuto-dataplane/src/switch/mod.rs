@@ -47,7 +47,7 @@ pub use port::{DeviceLosses, PortCounters};
 pub use slices::budget::MessageBudget;
 pub use slices::datapath::Datapath;
 pub use slices::guard::{SliceConfig, SliceCounters, SliceMessages};
-pub use slices::proxy::{ProxyEffects, ProxyEvent, ProxyRefused, SliceProxy};
+pub use slices::proxy::{ProxyEffects, ProxyEvent, ProxyPeer, ProxyRefused, SliceProxy};
 pub use slices::sliced::{OPERATOR, Overlap, SliceSetup, SlicedSwitch};
 pub use slices::traffic::{Ipv4Network, SliceTraffic, VlanSet};
 pub use tables::entry::{ActionStep, Behaviour, Entry};
@@ -212,13 +212,16 @@ impl Switch {
         }
     }
 
-    /// Fires every timer that is due by `now`, the earliest first; ports do not wait for each other.
+    /// Fires every timer that is due by `now`, the earliest first; ports do not wait for each other. Of a purge this is one step.
     pub fn fire_due(
         &mut self,
         now: Instant,
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) {
+        if self.is_purging() {
+            self.purge_some(frames, fx);
+        }
         loop {
             let other = self.next_beside_ports();
             let until = other.map_or(now, |(_, at)| at.min(now));

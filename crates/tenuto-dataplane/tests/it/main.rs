@@ -19,6 +19,7 @@ mod port_counters;
 mod queue_messages;
 mod shares;
 mod slice_proxy;
+mod slice_proxy_attacked;
 mod slices;
 mod slices_properties;
 #[path = "../support/mod.rs"]

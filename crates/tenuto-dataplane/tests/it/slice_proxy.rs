@@ -7,23 +7,31 @@ use support::general::{any, entry, to_controller};
 use support::{Bench, output};
 use tenuto_dataplane::Frames;
 use tenuto_dataplane::switch::{
-    GeneralConfig, MessageBudget, ProxyEffects, ProxyEvent, ProxyRefused, SliceProxy, SliceSetup,
-    SliceTraffic, SwitchConfig,
+    ConnectionId, GeneralConfig, MessageBudget, ProxyEffects, ProxyEvent, ProxyPeer, ProxyRefused,
+    SliceProxy, SliceSetup, SliceTraffic, SwitchConfig,
 };
 use tenuto_openflow::constants::{NO_BUFFER, flow_flag, port, table};
 use tenuto_openflow::*;
 use tenuto_units::{Instant, Span};
 
-const A: usize = 0;
-const B: usize = 1;
+pub(crate) const A: usize = 0;
+pub(crate) const B: usize = 1;
+/// The second controller of A.
+pub(crate) const SECOND: ProxyPeer = ProxyPeer { slice: A, connection: ConnectionId(2) };
+
+pub(crate) const fn first(slice: usize) -> ProxyPeer {
+    ProxyPeer { slice, connection: ConnectionId(1) }
+}
 
 /// A switch of others, the proxy before it, and what controllers have heard.
-struct Proxied {
-    proxy: SliceProxy,
-    switch: Bench,
-    heard: [Vec<u8>; 2],
-    events: Vec<ProxyEvent>,
-    now: Instant,
+pub(crate) struct Proxied {
+    pub(crate) proxy: SliceProxy,
+    pub(crate) switch: Bench,
+    pub(crate) heard: [Vec<u8>; 2],
+    /// What a second controller of A has heard.
+    pub(crate) second: Vec<u8>,
+    pub(crate) events: Vec<ProxyEvent>,
+    pub(crate) now: Instant,
 }
 
 fn setup(name: &str, id: u64, traffic: SliceTraffic, budget: MessageBudget) -> SliceSetup {
@@ -35,8 +43,13 @@ fn setup(name: &str, id: u64, traffic: SliceTraffic, budget: MessageBudget) -> S
 }
 
 impl Proxied {
-    fn new(budget: MessageBudget) -> Self {
-        let switch = support::general::bench();
+    pub(crate) fn new(budget: MessageBudget) -> Self {
+        // Meters of slices are numbered from thousands.
+        let switch = Bench::with(SwitchConfig {
+            meters_max: 4_096,
+            groups_max: 64,
+            ..support::general::config()
+        });
         let port = |port_no| Port {
             port_no,
             hw_addr: [2, 0, 0, 0, 0, u8::try_from(port_no).expect("small")],
@@ -54,15 +67,21 @@ impl Proxied {
             vec![setup("a", 0xa, traffic_a(), budget), setup("b", 0xb, traffic_b(), budget)];
         let proxy = SliceProxy::new([1, 2, 3, 4].map(port).to_vec(), slices).expect("they fit");
         let now = Instant::from_ns(1_000_000_000);
-        let mut proxied =
-            Self { proxy, switch, heard: [Vec::new(), Vec::new()], events: Vec::new(), now };
+        let mut proxied = Self {
+            proxy,
+            switch,
+            heard: [Vec::new(), Vec::new()],
+            second: Vec::new(),
+            events: Vec::new(),
+            now,
+        };
         proxied.switch.now = now;
         let mut out = ProxyEffects::default();
         proxied.proxy.start(&mut out);
         proxied.settle(out);
         for slice in [A, B] {
             let mut out = ProxyEffects::default();
-            proxied.proxy.connected(slice, &mut out);
+            assert!(proxied.proxy.connected(first(slice), &mut out));
             proxied.settle(out);
             assert!(matches!(proxied.bodies(slice)[..], [Body::Hello(_)]));
         }
@@ -70,10 +89,13 @@ impl Proxied {
     }
 
     /// Hands everything to whom it is for, until nobody says anything more.
-    fn settle(&mut self, mut out: ProxyEffects) {
+    pub(crate) fn settle(&mut self, mut out: ProxyEffects) {
         loop {
-            for (slice, bytes) in out.to_controllers.drain(..) {
-                self.heard[slice].extend(bytes);
+            for (peer, bytes) in out.to_controllers.drain(..) {
+                match peer == SECOND {
+                    true => self.second.extend(bytes),
+                    false => self.heard[peer.slice].extend(bytes),
+                }
             }
             self.events.append(&mut out.events);
             if out.to_switch.is_empty() {
@@ -86,7 +108,7 @@ impl Proxied {
         }
     }
 
-    fn take_answers(&mut self, out: &mut ProxyEffects) {
+    pub(crate) fn take_answers(&mut self, out: &mut ProxyEffects) {
         let mut framer = Framer::new();
         let answers = std::mem::take(&mut self.switch.fx.control);
         for part in answers.chunks(Framer::PUSH_BYTES_MAX) {
@@ -98,26 +120,26 @@ impl Proxied {
         }
     }
 
-    fn send(&mut self, slice: usize, body: Body) {
+    pub(crate) fn send(&mut self, slice: usize, body: Body) {
         let mut out = ProxyEffects::default();
         let bytes = Message::new(7, body).to_bytes();
-        assert!(self.proxy.from_controller(slice, self.now, &bytes, &mut out));
+        assert!(self.proxy.from_controller(first(slice), self.now, &bytes, &mut out));
         self.settle(out);
     }
 
-    fn bodies(&mut self, slice: usize) -> Vec<Body> {
+    pub(crate) fn bodies(&mut self, slice: usize) -> Vec<Body> {
         let mut framer = Framer::new();
         framer.push(&std::mem::take(&mut self.heard[slice])).expect("short");
         std::iter::from_fn(|| framer.next()).map(|it| it.expect("whole").body).collect()
     }
 
-    fn ask(&mut self, slice: usize, body: Body) -> Vec<Body> {
+    pub(crate) fn ask(&mut self, slice: usize, body: Body) -> Vec<Body> {
         self.send(slice, body);
         self.bodies(slice)
     }
 
     /// A frame enters the switch: where it leaves, with its bytes.
-    fn enter(&mut self, port: u32, bytes: &[u8]) -> Vec<(u32, Vec<u8>)> {
+    pub(crate) fn enter(&mut self, port: u32, bytes: &[u8]) -> Vec<(u32, Vec<u8>)> {
         let switch = &mut self.switch;
         let frame = switch.frames.insert(bytes).expect("room");
         switch.switch.receive(self.now, self.now, port, frame, &mut switch.frames, &mut switch.fx);
@@ -128,7 +150,7 @@ impl Proxied {
     }
 
     /// What leaves the switch within some milliseconds.
-    fn leaving(&mut self) -> Vec<(u32, Vec<u8>)> {
+    pub(crate) fn leaving(&mut self) -> Vec<(u32, Vec<u8>)> {
         self.now += Span::from_ms(5);
         let switch = &mut self.switch;
         switch.switch.fire_due(self.now, &mut switch.frames, &mut switch.fx);
@@ -145,20 +167,20 @@ impl Proxied {
         sent.iter().map(bytes).collect()
     }
 
-    fn entries(&self) -> usize {
+    pub(crate) fn entries(&self) -> usize {
         self.switch.switch.tables().entries()
     }
 
-    fn audit(&mut self) {
+    pub(crate) fn audit(&mut self) {
         let mut out = ProxyEffects::default();
         self.proxy.audit(&mut out);
         self.settle(out);
     }
 }
 
-const PLENTY: MessageBudget = crate::slices::PLENTY;
+pub(crate) const PLENTY: MessageBudget = crate::slices::PLENTY;
 
-fn error_of(heard: &[Body]) -> Option<ErrorCode> {
+pub(crate) fn error_of(heard: &[Body]) -> Option<ErrorCode> {
     match heard {
         [Body::Error(error)] => ErrorCode::from_wire(error.type_, error.code),
         other => panic!("{other:?}"),

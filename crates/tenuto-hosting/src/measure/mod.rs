@@ -15,6 +15,7 @@ mod run;
 mod settings;
 mod surroundings;
 mod window;
+mod within;
 
 pub use figures::{Observed, Ratio, Row, Series};
 pub use run::{MEASUREMENTS, measure};

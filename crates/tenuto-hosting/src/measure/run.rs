@@ -3,17 +3,24 @@
 use super::figures::Series;
 use super::settings::MeasureSettings;
 use super::surroundings::Surroundings;
+use super::within::read_within;
 use super::{batches, forwarding, isolation, planes, requests};
 use crate::allowed::{HostError, needed_box};
 use crate::groups::Mounted;
 use std::ffi::OsStr;
-use std::io::{self, Read};
+use std::io;
 use std::process::{Command, ExitCode, Stdio};
 use tenuto_io::namespaces::spawn_in_new_netns;
 use tenuto_io::realtime::allowed_processors;
+use tenuto_units::Span;
 
 /// How this program is called when it measures.
 pub(crate) const ROLE: &str = "tenuto-tenants-measure";
+
+/// Windows of all settings in one round, and what is made ready for them: twice those that there are.
+const WINDOWS_MAX: u64 = 400;
+/// What takes its time whatever the windows: tenants, machines, interfaces.
+const BESIDE: Span = Span::from_s(60);
 
 /// Names of the series.
 pub const MEASUREMENTS: [&str; 7] =
@@ -34,13 +41,24 @@ pub fn measure(settings: &MeasureSettings) -> Result<Vec<Series>, HostError> {
     command.arg(ROLE).arg(serde_json::to_string(settings).map_err(io::Error::other)?);
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     let mut child = spawn_in_new_netns(command).map_err(io::Error::other)?;
-    let mut text = String::new();
-    let read = child.stdout.take().map_or(Ok(0), |mut output| output.read_to_string(&mut text));
-    child.wait()?;
-    read?;
+    let limit = limit(settings);
+    let Some(text) = read_within(&mut child, limit)? else {
+        let seconds = limit.as_ns() / 1_000_000_000;
+        let text = format!(
+            "measuring was not done after {seconds} s and was ended: the machine is busy, or something hangs. \
+             `tenuto bench hosting --only requests` shows the same at length; `receive: inline` needs no measurement"
+        );
+        return Err(io::Error::new(io::ErrorKind::TimedOut, text).into());
+    };
     let answer: Result<Vec<Series>, String> = serde_json::from_str(&text)
         .unwrap_or_else(|_| Err("the process that measures ended without a word".into()));
     answer.map_err(|why| io::Error::other(why).into())
+}
+
+/// How long all series may take: several times what they were seen to take, which goes with their windows.
+fn limit(settings: &MeasureSettings) -> Span {
+    let windows = Span::from_ms(settings.window_ms.saturating_mul(settings.rounds.into()));
+    BESIDE + Span::from_ns(windows.as_ns().saturating_mul(WINDOWS_MAX))
 }
 
 /// Measures, and prints what was seen.

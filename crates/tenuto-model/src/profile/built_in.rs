@@ -71,6 +71,7 @@ fn ideal() -> Profile {
         purge_frame_ns_max: 0,
         processor: None,
         receive_buffer: None,
+        is_typical: false,
     }
 }
 
@@ -103,7 +104,7 @@ fn tenuto() -> Profile {
         clock_tolerance_ppm: 200,
         has_modes: true,
         swap_ns_max: 50_000,
-        purge_frame_ns_max: 200,
+        purge_frame_ns_max: 100,
         ..ideal()
     }
 }

@@ -31,7 +31,9 @@ const BURST_MAX: u64 = 1_000_000;
 pub(super) fn read_processor(reader: &mut Reader, field: &Field<'_>, profile: &mut Profile) {
     if let Some(it) = field.get("processor") {
         if is_word(&it, "none") {
-            profile.processor = None;
+            // What was typical of it is what the other times of the base rest on.
+            let base = profile.processor.take();
+            profile.is_typical |= base.is_some_and(|it| it.is_typical);
         } else if reader.expect_map(&it, &KEYS) {
             let mut processor = profile.processor.take().unwrap_or(Processor::FREE);
             read_costs(reader, &it, &mut processor);

@@ -8,7 +8,7 @@ use crate::quantity::{
 use crate::yaml::Value;
 use crate::{MeterCounts, OPENFLOW_BURST_BYTES_MAX, Profile};
 
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 22] = [
     "tenuto_profile",
     "name",
     "like",
@@ -29,6 +29,7 @@ const KEYS: [&str; 21] = [
     "purge_per_frame",
     "processor",
     "receive_buffer",
+    "typical",
     // What a measured model rests on: for people and for measuring again. A plan believes the rest of the file.
     "measured",
 ];
@@ -103,6 +104,9 @@ pub(crate) fn read_profile_body(reader: &mut Reader, field: &Field<'_>, name: &s
     read_meters(reader, field, &mut profile);
     read_modes(reader, field, &mut profile);
     super::processor::read_processor(reader, field, &mut profile);
+    if let Some(typical) = field.get("typical").and_then(|f| reader.truth(&f)) {
+        profile.is_typical = typical;
+    }
     profile
 }
 

@@ -19,7 +19,7 @@ const POLL_PS: i128 = 50_000_000_000;
 /// Least time between two changes, for which the signals of one are charged, picoseconds.
 const DWELL_PS: i128 = 100_000_000_000;
 /// Frames that a switch purges before it looks at signals again.
-const PURGE_STEP_FRAMES: i128 = 64;
+const PURGE_STEP_FRAMES: i128 = 16;
 /// Messages of a return that cross the network: propose, vote, commit, confirm, resume.
 const RETURN_SPREADS: i128 = 5;
 

@@ -19,6 +19,7 @@ use crate::input::envelope::Reading;
 use crate::input::topology::Topology;
 use crate::input::transitions::{span, transitions};
 use crate::modes::drain::drain;
+use crate::modes::dropping::slow_drops;
 use crate::modes::mode_change;
 use crate::modes::processor_changes::Needed;
 use crate::modes::settling::settled;
@@ -276,7 +277,12 @@ impl Analysis<'_> {
             slowest = self.slowest_raise(from, to);
             mode_input.endings = self.endings(&mode_input, slowest);
         }
-        let solution = solve(&self.ports, &mode_input);
+        let mut solution = solve(&self.ports, &mode_input);
+        let is_raise = matches!(mode_input.transition, Transition::Raise { .. });
+        let is_lost = is_raise && slow_drops(self.ports.topology, self.trees).is_some();
+        if is_lost {
+            solution.give_up();
+        }
         let backlogs = (0..self.ports.topology.servers.len())
             .map(|server| self.ports.backlog_bits(server, &mode_input, &solution.arriving))
             .collect();
@@ -284,13 +290,14 @@ impl Analysis<'_> {
         let mode_result = ModeResult { mode_input, solution, backlogs, held };
         if let Transition::Raise { from, .. } = mode_result.mode_input.transition {
             let drain = slowest.and_then(|raise| drain(self, &mode_result, raise));
-            self.raises.push((mode_result.mode_input.transition, self.raise_terms(from), drain));
+            let terms = self.raise_terms(from).filter(|_| !is_lost);
+            self.raises.push((mode_result.mode_input.transition, terms, drain));
         }
         self.results.push(mode_result);
     }
 
-    /// Claims nothing: what was taken for the time of mode changes is not enough.
-    fn give_up(&mut self) {
+    /// Claims nothing: what was taken for the time of mode changes is not enough, or not all that counts is known.
+    pub(crate) fn give_up(&mut self) {
         self.is_given_up = true;
         self.arrange = None;
         for result in &mut self.results {

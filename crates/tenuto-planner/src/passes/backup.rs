@@ -78,7 +78,12 @@ fn after(
             progress: &mut |_| (),
         },
     );
+    // What babbles is policed by meters that are set for flows without a way, too, which are not analysed: nothing is claimed.
+    let is_unknown = !routes.refusals.is_empty() && network.tolerates.babbling_hosts > 0;
     with_analysis(&topology, &routes.trees, options, &mut |_| (), |mut analysis, progress| {
+        if is_unknown {
+            analysis.give_up();
+        }
         analysis.conclude(&InTurn, progress);
         described(&analysis, link, trees, &routes)
     })
@@ -97,7 +102,9 @@ fn described(
     };
     let mut refusals = routes.refusals.clone();
     let quiet_ns = refusal::quiet(analysis, &mut refusals);
-    refusals.extend(refusal::all(analysis, &switches));
+    if !analysis.is_given_up || refusals.is_empty() {
+        refusals.extend(refusal::all(analysis, &switches));
+    }
     let moved = routes.trees.iter().filter(|tree| !before.contains(tree));
     let it = &topology.network.links[link];
     let loss = LinkLoss {

@@ -46,6 +46,29 @@ fn every_used_link_has_a_way_around_with_bounds_of_its_own() {
     assert!(first.table_use.iter().all(|(_, used)| used.entries > 0));
 }
 
+/// Switches go on policing a flow that has no way left, for which nothing is analysed: nothing is claimed after such a loss.
+#[test]
+fn of_a_loss_that_cuts_a_flow_off_nothing_is_claimed() {
+    let mut it = network(&["a", "b", "c"], &["w1", "w2", "w3"], "tenuto");
+    links(&mut it, &[("a", "w1"), ("b", "w2"), ("c", "w3"), ("w1", "w2"), ("w2", "w3")]);
+    it.tolerates.links_lost = 1;
+    it.tolerates.babbling_hosts = 1;
+    let message = |kb: u32, period_ms| contract(Size::MessageBytes(kb * 1_000), period_ms * MS, 0);
+    it.flows.push(flow("one", "c", &["a"], message(2, 25)));
+    it.flows.push(flow("two", "c", &["b"], message(50, 40)));
+    let planned = plan(&it, &quick());
+    assert!(!planned.feasible);
+    assert_eq!(findings(&planned), Vec::<String>::new());
+    assert!(
+        planned.flows.iter().all(|row| row.delay_bound_ps.is_some()),
+        "as long as no link is lost"
+    );
+    let [one, both] = planned.link_losses.as_slice() else { panic!("two links") };
+    let rows = one.flows.iter().chain(&both.flows);
+    assert!(rows.clone().count() > 0 && rows.clone().all(|row| row.delay_bound_ps.is_none()));
+    assert_eq!((one.refusals.len(), both.refusals.len()), (1, 2));
+}
+
 #[test]
 fn a_bridge_is_refused_with_its_flows() {
     let mut it = square();

@@ -1,4 +1,4 @@
-use super::builder::{MS, contract, flow, quick, vehicle};
+use super::builder::{MS, contract, findings, flow, quick, vehicle};
 use crate::plan;
 use tenuto_model::{Plan, Size, Transition};
 
@@ -35,6 +35,32 @@ fn the_car_holds_in_both_modes_and_both_changes() {
     assert!(plan.flows.iter().all(|row| row.delay_bound_ps.is_some()));
     assert_eq!(plan.mode_changes.len(), 2);
     assert_eq!(plan.signal_copies, 2);
+}
+
+/// A raise counts frames that it ends as sent: dropping one, and asking the one behind it, must take no longer.
+#[test]
+fn a_switch_that_drops_more_slowly_than_it_sends_has_no_raise() {
+    let with = |purge_ns| {
+        let mut it = vehicle(45, 2, 1);
+        it.profiles.get_mut("tenuto").expect("it is used").purge_frame_ns_max = purge_ns;
+        plan(&it, &quick())
+    };
+    // STREAM leaves each of the three switches by one port, at 100 Mbit/s: 84 B take 6.72 us.
+    let fast = with(3_360);
+    assert!(fast.feasible, "{}", show(&fast));
+    let slow = with(3_361);
+    assert!(!slow.feasible);
+    let refusal = slow.refusals.iter().find(|it| it.resource == "purge").expect("it is told");
+    assert_eq!((refusal.needed, refusal.available), (Some(6_722), Some(6_720)));
+    assert!(
+        slow.flows.iter().filter(|row| row.mode == RAISE).all(|row| row.delay_bound_ps.is_none())
+    );
+    assert_eq!(findings(&slow), Vec::<String>::new());
+    // The checker asks for the same of a plan that claims it.
+    let mut forged = fast.clone();
+    forged.network.profiles.get_mut("tenuto").expect("it is used").purge_frame_ns_max = 3_361;
+    let found = findings(&forged);
+    assert!(found.iter().any(|it| it.contains("a frame that is dropped")), "{found:?}");
 }
 
 #[test]

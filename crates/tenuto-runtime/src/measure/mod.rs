@@ -22,7 +22,7 @@ pub use bridges::{BridgeChanges, BridgeOrder, BridgeReport, measure_bridges};
 pub(crate) use bridges::{ROLE as BRIDGES_ROLE, main as bridges_main};
 pub use controllers::{
     ControllerOrder, ControllerReport, ControllerRow, CoreSwitch, Delays, Load, LoadFigures,
-    LoadKind, LoadOrder, measure_controllers,
+    LoadKind, LoadOrder, SharedSwitch, measure_controllers,
 };
 pub use live::{
     BABBLE_FRAME_BYTES, BabblePoint, FlowCurve, FlowPoint, LINE_BPS, LiveFigures, LiveOrder,

@@ -3,25 +3,18 @@
 use super::callers::{self, Origin, SERVICE_MAX, Taken, Verdict};
 use super::channel::{CLOSED, Channel};
 use super::dial::{Dial, Dialled, Way};
-use super::endpoint::{ListenAt, Transport};
-use super::handshakes::Waiting;
+use super::endpoint::ListenAt;
+use super::listener::{Caller, Listener};
 use super::news::SwitchNews;
 use super::settings::SwitchSettings;
 use super::stream::Stream;
-use super::succession::once_free;
 use super::telling::Quota;
 use super::tls::Tls;
-use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv6Addr, TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
-use std::os::unix::net::UnixStream;
-use std::sync::mpsc;
+use std::io;
 use tenuto_dataplane::switch::ConnectionId;
-use tenuto_io::{Interest, MonotonicClock, PollKey, PollSet, own_user, user_of_peer};
+use tenuto_io::{MonotonicClock, PollSet};
 use tenuto_units::{Instant, Span};
 
-/// Connections taken in per turn and listener.
-const ACCEPTED_MAX: usize = 4;
 /// Losses of connections made to the switch that are told in a second, one by one.
 const LOST_TOLD: u32 = 10;
 /// Until an attempt is made again for which there was no descriptor or thread.
@@ -67,31 +60,6 @@ enum SlotState {
     Waiting(Instant),
     Dialling(Dial),
     Up(ConnectionId),
-}
-
-/// Who has connected to the switch.
-struct Caller {
-    /// How it is called in messages.
-    name: String,
-    origin: Origin,
-}
-
-struct Listener {
-    /// The slice that it is a way to.
-    slice: usize,
-    socket: TcpListener,
-    key: PollKey,
-    tls: Option<Tls>,
-    /// TLS connections whose handshake is done, or has failed.
-    shaken: mpsc::Receiver<(io::Result<Stream>, Caller)>,
-    tell: mpsc::Sender<(io::Result<Stream>, Caller)>,
-    /// Readable when there may be one.
-    wake: UnixStream,
-    waker: UnixStream,
-    wake_key: PollKey,
-    /// Peers whose handshakes have no place yet, and until when.
-    waiting: Waiting<(TcpStream, Caller)>,
-    full_until: Option<Instant>,
 }
 
 /// What the switch core is to do about connections.
@@ -279,20 +247,7 @@ impl Control {
             let listener = &mut self.listeners[place];
             let slice = listener.slice;
             let mut refused = Vec::new();
-            let is_over = listener.full_until.is_some_and(|until| until <= MonotonicClock::now());
-            if is_over || poll.readiness(listener.key).readable {
-                listener.accept(&mut fresh, &mut refused);
-            }
-            if poll.readiness(listener.wake_key).readable {
-                let _ = listener.wake.read(&mut [0; 64]);
-                listener.shake(&mut refused);
-                for (shaken, caller) in listener.shaken.try_iter() {
-                    match shaken {
-                        Ok(stream) => fresh.push((stream, caller)),
-                        Err(error) => refused.push((caller.name, error.to_string())),
-                    }
-                }
-            }
+            listener.take(poll, &mut fresh, &mut refused);
             for (peer, why) in refused {
                 self.tell_of_stranger(peer, why, 0, news);
             }
@@ -460,123 +415,5 @@ impl Slot {
     fn replace(&mut self, state: SlotState) -> SlotState {
         self.since = MonotonicClock::now();
         std::mem::replace(&mut self.state, state)
-    }
-}
-
-/// What counts as one address: of IPv6 a network, as a host there has as many addresses as it likes.
-fn network_of(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(it) if !it.is_loopback() => Ipv6Addr::from_bits(it.to_bits() >> 64 << 64).into(),
-        it => it,
-    }
-}
-
-impl Listener {
-    fn open(
-        slice: usize,
-        at: &ListenAt,
-        tls: Option<&Tls>,
-        poll: &mut PollSet,
-    ) -> io::Result<Self> {
-        let step = |error: io::Error| {
-            let why = match error.kind() {
-                io::ErrorKind::AddrInUse => "another program listens there".to_owned(),
-                _ => error.to_string(),
-            };
-            io::Error::new(error.kind(), format!("cannot listen at {at}: {why}"))
-        };
-        let tls = match (at.transport, tls) {
-            (Transport::Tcp, _) => None,
-            (Transport::Tls, Some(tls)) => Some(tls.clone()),
-            (Transport::Tls, None) => {
-                let text = "no certificate and key were named (--tls-cert, --tls-key, --tls-ca)";
-                return Err(step(io::Error::other(text)));
-            }
-        };
-        let bind = || TcpListener::bind((at.host.as_str(), at.port));
-        let socket = once_free(bind).map_err(step)?;
-        socket.set_nonblocking(true)?;
-        let key = poll.add(socket.as_raw_fd(), Interest::Read);
-        let (tell, shaken) = mpsc::channel();
-        let (wake, waker) = UnixStream::pair()?;
-        wake.set_nonblocking(true)?;
-        waker.set_nonblocking(true)?;
-        let wake_key = poll.add(wake.as_raw_fd(), Interest::Read);
-        let (waiting, full_until) = (Waiting::default(), None);
-        Ok(Self {
-            slice,
-            socket,
-            key,
-            tls,
-            shaken,
-            tell,
-            wake,
-            waker,
-            wake_key,
-            waiting,
-            full_until,
-        })
-    }
-
-    /// Takes connections in; what could not be taken comes with the reason.
-    fn accept(&mut self, fresh: &mut Vec<(Stream, Caller)>, refused: &mut Vec<(String, String)>) {
-        for _ in 0..ACCEPTED_MAX {
-            let Ok((socket, from)) = self.socket.accept() else { break };
-            let origin = Origin::new(network_of(from.ip()), user_of_peer(&socket), own_user());
-            if self.tls.is_some() {
-                let caller = Caller { name: format!("tls:{from}"), origin };
-                if let Some((_, caller)) = self.waiting.add(origin.owner, (socket, caller)) {
-                    let why = "too many of its owner wait for their handshakes".to_owned();
-                    refused.push((caller.name, why));
-                }
-                continue;
-            }
-            let caller = Caller { name: format!("tcp:{from}"), origin };
-            match Stream::tcp(socket) {
-                Ok(stream) => fresh.push((stream, caller)),
-                Err(error) => refused.push((caller.name, error.to_string())),
-            }
-        }
-        self.shake(refused);
-    }
-
-    /// Begins the handshakes for which there is a place.
-    fn shake(&mut self, refused: &mut Vec<(String, String)>) {
-        let Some(tls) = &self.tls else { return };
-        loop {
-            self.full_until = self.waiting.room_at(tls.shaking());
-            if self.full_until.is_none_or(|until| until > MonotonicClock::now()) {
-                return;
-            }
-            let Some((owner, (socket, caller))) = self.waiting.take(tls.shaking()) else {
-                return;
-            };
-            let name = caller.name.clone();
-            let begun = self.waker.try_clone().and_then(|mut waker| {
-                let tell = self.tell.clone();
-                tls.accept(socket, owner, move |shaken| {
-                    // Without a listener there is nobody to want it; a full pipe wakes up too.
-                    let _ = tell.send((shaken, caller));
-                    let _ = waker.write(&[1]);
-                })
-            });
-            if let Err(error) = begun {
-                refused.push((name, error.to_string()));
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_network_of_ipv6_counts_as_one_address() {
-        let of = |text: &str| network_of(text.parse().expect("an address")).to_string();
-        assert_eq!(of("10.0.0.7"), "10.0.0.7");
-        assert_eq!(of("::ffff:10.0.0.7"), "10.0.0.7");
-        assert_eq!(of("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
-        assert_eq!(of("::1"), "::1");
     }
 }

@@ -211,7 +211,10 @@ impl<D: Datapath> DataPath<'_, D> {
 
     /// Waits and does what there is to do; at a signal, whether it was Ctrl-C.
     fn turn(&mut self) -> io::Result<Option<bool>> {
-        let due = self.core.switch.next_deadline_at();
+        let due = match self.core.switch.is_purging() {
+            true => Some(Instant::ZERO),
+            false => self.core.switch.next_deadline_at(),
+        };
         let control_at = match self.has_work() {
             true => Some(Instant::ZERO),
             false => [self.control.deadline(), self.budget_at()].into_iter().flatten().min(),

@@ -245,7 +245,7 @@ impl Dump {
         }
         match dump.features {
             Some(_) => Ok(dump),
-            None => Err("no dump of a switch: `tenuto dump all -o FILE` writes one".into()),
+            None => Err("it does not say which switch it is of".into()),
         }
     }
 }

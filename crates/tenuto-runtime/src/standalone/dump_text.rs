@@ -34,7 +34,22 @@ pub fn dump_text(tables: &Dump, parts: &[DumpPart], names: &dyn TraceNames) -> S
             DumpPart::Slices => shown(&tables.slices, &[] as &[&str]),
         });
     }
+    if let ([part], true) = (parts, lines.is_empty()) {
+        lines.push(format!("# {}", none_of(*part)));
+    }
     lines.iter().map(|line| format!(" {line}\n")).collect()
+}
+
+/// What is said where there is nothing to show.
+const fn none_of(part: DumpPart) -> &'static str {
+    match part {
+        DumpPart::Flows => "no entries",
+        DumpPart::Groups => "no groups",
+        DumpPart::Meters => "no meters",
+        DumpPart::Ports => "no ports",
+        DumpPart::Queues => "no queues",
+        DumpPart::Slices => "no slices: the switch is not shared, or does not tell",
+    }
 }
 
 /// What there is and what it counted, as lines.

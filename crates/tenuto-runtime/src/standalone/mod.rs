@@ -18,6 +18,7 @@ mod endpoint;
 mod frame_store;
 mod handshakes;
 mod io_threads;
+mod listener;
 mod news;
 mod packet_text;
 mod pcap;

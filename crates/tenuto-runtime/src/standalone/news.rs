@@ -1,6 +1,7 @@
 //! What a stand-alone switch tells whoever started it.
 
 use std::fmt::{self, Display, Formatter};
+use tenuto_units::counted;
 
 /// Something that an operator wants to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,18 +102,21 @@ impl Display for SwitchNews {
             }
             Self::SliceRefused { name, messages, limited, frames } => write!(
                 f,
-                "slice {name} was refused {messages} messages and {frames} frames that reach out of it, and \
-                 {limited} messages above its budget"
+                "slice {name} was refused {} and {} that reach out of it, and {} above its budget",
+                counted(*messages, "message"),
+                counted(*frames, "frame"),
+                counted(*limited, "message")
             ),
             Self::Up { name, datapath_id, ports } => {
-                let plural = if *ports == 1 { "" } else { "s" };
-                write!(f, "{name} is up: datapath 0x{datapath_id:016x}, {ports} port{plural}")
+                let ports = counted(*ports as u64, "port");
+                write!(f, "{name} is up: datapath 0x{datapath_id:016x}, {ports}")
             }
             Self::Listening(at) => write!(f, "listening at {at}"),
             Self::Connected(peer) => write!(f, "connected: {peer}"),
             Self::Lost { peer, why, unread: 0 } => write!(f, "lost: {peer}: {why}"),
             Self::Lost { peer, why, unread } => {
-                write!(f, "lost: {peer}: {why}; it left {unread} asynchronous messages unread")
+                let unread = counted(*unread, "asynchronous message");
+                write!(f, "lost: {peer}: {why}; it left {unread} unread")
             }
             Self::LostMore(count) => {
                 write!(f, "lost: {count} more connections that were made to the switch")
@@ -130,7 +134,7 @@ impl Display for SwitchNews {
             Self::TapEnded { interface, why } => write!(f, "capture of {interface} ended: {why}"),
             Self::Warning(text) => write!(f, "warning: {text}"),
             Self::Untold(count) => {
-                write!(f, "warning: {count} lines are missing here: they were not read in time")
+                write!(f, "warning: {} missing here, not read in time", counted(*count, "line"))
             }
         }
     }

@@ -12,8 +12,8 @@
 
 mod medium;
 mod model;
-mod peer;
-mod routes;
+pub(crate) mod peer;
+pub(crate) mod routes;
 mod world;
 
 use crate::change::Change;
@@ -21,7 +21,8 @@ use medium::Fate;
 use serde_json::json;
 use std::time::{Duration, Instant};
 use tenuto_units::{Draws, Span};
-use world::{DPIDS, Step, World};
+pub(crate) use world::{DPIDS, FILE};
+use world::{Step, World};
 
 /// Names that campaigns draw.
 const NAMES: [&str; 4] = ["P0", "P1", "P2", "P3"];
@@ -137,7 +138,7 @@ fn campaign_of_crashes() {
 }
 
 /// The changes that are crashed at every point.
-fn script() -> Vec<Vec<Change>> {
+pub(crate) fn script() -> Vec<Vec<Change>> {
     let add = |place: usize, kilobytes| Change::Add {
         name: NAMES[place].to_owned(),
         flow: flow(place, kilobytes),

@@ -95,46 +95,56 @@ impl Peer {
 
     /// The ports through which a frame would leave now.
     pub(super) fn outputs(&self, now: Instant, port: u32, frame: &[u8]) -> Vec<u32> {
-        let steps = self.switch.trace(now, port, frame);
-        let output = |step: &TraceStep| match step {
-            TraceStep::Output { port, .. } => Some(*port),
-            _ => None,
-        };
-        steps.iter().filter_map(output).collect()
+        outputs(&self.switch, now, port, frame)
     }
 
     /// Entries, groups and meters that it holds, as it tells itself over OpenFlow.
     pub(super) fn counts(&self, now: Instant) -> (usize, usize, usize) {
-        use tenuto_openflow::{
-            FlowStatsRequest, MultipartRequest, ReplyBody, RequestBody, constants::meter,
-        };
-        let mut copy = self.switch.clone();
-        let mut frames = FramePool::new(16);
-        let mut fx: Effects<SwitchEvent> = Effects::new();
-        copy.connected(&mut fx);
-        let asked = [
-            RequestBody::Flow(FlowStatsRequest::ALL),
-            RequestBody::GroupDesc,
-            RequestBody::MeterConfig { meter_id: meter::ALL },
-        ];
-        for body in asked {
-            let request = Message::new(1, Body::MultipartRequest(MultipartRequest::new(body)));
-            copy.control(now, &request.to_bytes(), &mut frames, &mut fx);
-        }
-        let mut framer = Framer::new();
-        let mut counts = (0, 0, 0);
-        for part in fx.control.chunks(Framer::PUSH_BYTES_MAX) {
-            framer.push(part).expect("whole messages are taken out");
-            while let Some(message) = framer.next() {
-                let Body::MultipartReply(reply) = message.expect("OpenFlow").body else { continue };
-                match reply.body {
-                    ReplyBody::Flow(it) => counts.0 += it.len(),
-                    ReplyBody::GroupDesc(it) => counts.1 += it.len(),
-                    ReplyBody::MeterConfig(it) => counts.2 += it.len(),
-                    _ => {}
-                }
+        counts(&self.switch, now)
+    }
+}
+
+/// The ports through which a frame would leave a switch now.
+pub(crate) fn outputs(switch: &Switch, now: Instant, port: u32, frame: &[u8]) -> Vec<u32> {
+    let steps = switch.trace(now, port, frame);
+    let output = |step: &TraceStep| match step {
+        TraceStep::Output { port, .. } => Some(*port),
+        _ => None,
+    };
+    steps.iter().filter_map(output).collect()
+}
+
+/// Entries, groups and meters of a switch, as it tells itself over OpenFlow.
+pub(crate) fn counts(switch: &Switch, now: Instant) -> (usize, usize, usize) {
+    use tenuto_openflow::{
+        FlowStatsRequest, MultipartRequest, ReplyBody, RequestBody, constants::meter,
+    };
+    let mut copy = switch.clone();
+    let mut frames = FramePool::new(16);
+    let mut fx: Effects<SwitchEvent> = Effects::new();
+    copy.connected(&mut fx);
+    let asked = [
+        RequestBody::Flow(FlowStatsRequest::ALL),
+        RequestBody::GroupDesc,
+        RequestBody::MeterConfig { meter_id: meter::ALL },
+    ];
+    for body in asked {
+        let request = Message::new(1, Body::MultipartRequest(MultipartRequest::new(body)));
+        copy.control(now, &request.to_bytes(), &mut frames, &mut fx);
+    }
+    let mut framer = Framer::new();
+    let mut counts = (0, 0, 0);
+    for part in fx.control.chunks(Framer::PUSH_BYTES_MAX) {
+        framer.push(part).expect("whole messages are taken out");
+        while let Some(message) = framer.next() {
+            let Body::MultipartReply(reply) = message.expect("OpenFlow").body else { continue };
+            match reply.body {
+                ReplyBody::Flow(it) => counts.0 += it.len(),
+                ReplyBody::GroupDesc(it) => counts.1 += it.len(),
+                ReplyBody::MeterConfig(it) => counts.2 += it.len(),
+                _ => {}
             }
         }
-        counts
     }
+    counts
 }

@@ -8,16 +8,16 @@ use tenuto_wire::{MacAddress, UdpFrame};
 
 /// A frame of a flow at the switch of its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Probe {
+pub(crate) struct Probe {
     dpid: u64,
     port: u32,
-    bytes: Vec<u8>,
-    pub(super) targets: BTreeSet<String>,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) targets: BTreeSet<String>,
 }
 
 /// Where a frame has come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Reached {
+pub(crate) enum Reached {
     /// Its first switch drops it.
     Nothing,
     /// These hosts have it, and no switch behind the first has dropped it.
@@ -27,10 +27,10 @@ pub(super) enum Reached {
 }
 
 /// The links of a network by switch and port: a switch and its port, or a host.
-pub(super) struct Links(BTreeMap<(u64, u32), Result<(u64, u32), String>>);
+pub(crate) struct Links(BTreeMap<(u64, u32), Result<(u64, u32), String>>);
 
 impl Links {
-    pub(super) fn of(network: &Network, plan: &Plan) -> Self {
+    pub(crate) fn of(network: &Network, plan: &Plan) -> Self {
         let dpid =
             |name: &str| plan.switches.iter().find(|it| it.switch == name).map(|it| it.datapath_id);
         let mut links = BTreeMap::new();
@@ -45,6 +45,11 @@ impl Links {
 
     /// Where a frame comes to now.
     pub(super) fn walk(&self, now: Instant, peers: &BTreeMap<u64, Peer>, probe: &Probe) -> Reached {
+        self.walk_by(probe, |dpid, port| peers[&dpid].outputs(now, port, &probe.bytes))
+    }
+
+    /// Where a frame comes to that leaves switches by these ports.
+    pub(crate) fn walk_by(&self, probe: &Probe, outputs: impl Fn(u64, u32) -> Vec<u32>) -> Reached {
         let mut hosts = BTreeSet::new();
         let mut waiting = vec![(probe.dpid, probe.port)];
         let mut is_first = true;
@@ -53,7 +58,7 @@ impl Links {
             let Some((dpid, port)) = waiting.pop() else {
                 return Reached::Hosts(hosts);
             };
-            let outputs = peers[&dpid].outputs(now, port, &probe.bytes);
+            let outputs = outputs(dpid, port);
             if outputs.is_empty() {
                 return if is_first { Reached::Nothing } else { Reached::LostAt(dpid) };
             }
@@ -72,7 +77,7 @@ impl Links {
 
 impl Probe {
     /// The frame of a flow that a plan has.
-    pub(super) fn of(plan: &Plan, name: &str) -> Self {
+    pub(crate) fn of(plan: &Plan, name: &str) -> Self {
         let network = &plan.network;
         let flow = network.flow(name).expect("the plan has it");
         let (_, far, _) = network.ends_of(&flow.source).next().expect("a host has a link");

@@ -15,7 +15,7 @@ use tenuto_model::{MemorySources, Network, read_network};
 use tenuto_units::{Instant, Span};
 
 /// Three switches in a row. The first flow has two targets, so that groups are in it.
-pub(super) const FILE: &str = "tenuto: 1
+pub(crate) const FILE: &str = "tenuto: 1
 name: row
 hosts: {h1: {}, h2: {}, h3: {}, h4: {}}
 switches: {sw1: {profile: tenuto, dpid: 1}, sw2: {profile: tenuto, dpid: 2}, sw3: {profile: tenuto, dpid: 3}}
@@ -25,7 +25,7 @@ flows:
   FIRST: {source: h1, targets: [h2, h4], message: 10 kB, period: 10 ms, priority: 1}
   SECOND: {source: h3, targets: [h2], message: 2 kB, period: 20 ms, priority: 2}
 ";
-pub(super) const DPIDS: [u64; 3] = [1, 2, 3];
+pub(crate) const DPIDS: [u64; 3] = [1, 2, 3];
 /// A settled network has come to rest after so many rounds, or it never does.
 const ROUNDS_MAX: usize = 20_000;
 

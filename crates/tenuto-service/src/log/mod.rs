@@ -10,6 +10,7 @@ mod store;
 use crate::change::{Settled, carry_out};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use store::NoStore;
 pub use store::{FileStore, Store};
 use tenuto_model::Network;
 
@@ -119,28 +120,42 @@ pub struct Replayed {
 /// Damage before the end, or records that cannot be carried out.
 pub fn replay(bytes: &[u8]) -> Result<Replayed, LogError> {
     let mut state = Replayed::default();
-    let mut number = 0;
-    while state.length < bytes.len() {
-        let rest = &bytes[state.length..];
-        let Some((payload, length)) = record::decode(rest, number) else {
-            if let Some(later) = record::later(rest, number) {
-                let at = state.length;
-                return Err(LogError::Damaged { number, at, later: at + later });
-            }
-            state.torn = rest.len();
-            break;
-        };
-        let foreign = |why| LogError::Foreign { number, why };
-        let entry: Entry =
-            serde_json::from_slice(payload).map_err(|error| foreign(error.to_string()))?;
-        state.take(entry).map_err(foreign)?;
-        state.length += length;
-        number += 1;
-    }
+    state.read_on(bytes)?;
     Ok(state)
 }
 
 impl Replayed {
+    /// Reads what comes behind.
+    ///
+    /// # Errors
+    /// As [`replay`].
+    pub(crate) fn read_on(&mut self, bytes: &[u8]) -> Result<(), LogError> {
+        self.torn = 0;
+        let before = self.length;
+        while self.length - before < bytes.len() {
+            let (number, rest) = (self.records(), &bytes[self.length - before..]);
+            let Some((payload, length)) = record::decode(rest, number) else {
+                if let Some(later) = record::later(rest, number) {
+                    let at = self.length;
+                    return Err(LogError::Damaged { number, at, later: at + later });
+                }
+                self.torn = rest.len();
+                break;
+            };
+            let foreign = |why| LogError::Foreign { number, why };
+            let entry: Entry =
+                serde_json::from_slice(payload).map_err(|error| foreign(error.to_string()))?;
+            self.take(entry).map_err(foreign)?;
+            self.length += length;
+        }
+        Ok(())
+    }
+
+    /// How many records there are.
+    fn records(&self) -> u64 {
+        self.decisions.len() as u64 + u64::from(self.network.is_some())
+    }
+
     fn take(&mut self, entry: Entry) -> Result<(), String> {
         match (entry, &mut self.network) {
             (Entry::Opened { digest, file, network }, empty @ None) => {
@@ -214,8 +229,19 @@ impl Log {
         if state.torn > 0 {
             store.cut(length).map_err(LogError::Medium)?;
         }
-        let number = state.decisions.len() as u64 + u64::from(state.network.is_some());
-        Ok((Self { store, number, length, broken: None }, state))
+        Ok((Self { store, number: state.records(), length, broken: None }, state))
+    }
+
+    /// A log that nothing is written to, and why.
+    pub(crate) fn closed(why: &str) -> Self {
+        let (number, length, broken) = (0, 0, Some(why.to_owned()));
+        Self { store: Box::new(NoStore), number, length, broken }
+    }
+
+    /// Goes on behind what was read of a store.
+    pub(crate) fn behind(store: Box<dyn Store>, read: &Replayed) -> Self {
+        let (number, length) = (read.records(), read.length as u64);
+        Self { store, number, length, broken: None }
     }
 
     /// Writes a record; when it returns, the record is on the medium.

@@ -74,3 +74,20 @@ impl Store for FileStore {
         self.file.sync_all()
     }
 }
+
+/// Nothing is kept.
+pub(super) struct NoStore;
+
+impl Store for NoStore {
+    fn load(&mut self) -> io::Result<Vec<u8>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn append(&mut self, _: &[u8]) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn cut(&mut self, _: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}

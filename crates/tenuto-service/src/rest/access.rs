@@ -1,7 +1,7 @@
 //! Who may come in.
 
-use super::Shared;
 use super::reply::problem;
+use super::{Shared, restconf};
 use crate::answer::Problem;
 use crate::service::now_ms;
 use crate::tokens::Role;
@@ -37,7 +37,7 @@ pub(crate) fn needed(method: &Method, path: &str) -> Option<Role> {
 
 /// What only who has a token may see.
 fn is_kept(path: &str) -> bool {
-    path.starts_with("/v1/") || path == "/restconf" || path.starts_with("/restconf/")
+    path.starts_with("/v1/") || restconf::is_of(path)
 }
 
 /// Lets through whoever has a token with the role that is needed, and notes what changes something.

@@ -7,6 +7,7 @@ use super::reply::{Reply, json, problem, text_of};
 use crate::alarm::Alarm;
 use crate::answer::{Accepted, BoundRow, Denied, Problem};
 use crate::change::Change;
+use crate::cluster::Standing;
 use crate::flow_fields::fields;
 use crate::modes::{ModeChange, SwitchMode};
 use crate::observed::ObservedQueue;
@@ -91,6 +92,12 @@ pub(crate) struct Status {
     installed: Option<u64>,
     /// Why nothing is admitted, if that is so.
     stopped: Option<String>,
+    /// `alone`, or among several controllers `leader`, `follower`, `taking over` or `cut off` (nothing is admitted, traffic goes on).
+    role: String,
+    /// Grows with every change of who leads; null unless this one does.
+    generation: Option<u64>,
+    /// Where the controller that leads is spoken to, if another one does.
+    leader: Option<String>,
     /// Whether a switch has typical times, so that bounds are not guaranteed.
     modelled: bool,
     /// Alarms that still hold.
@@ -153,16 +160,37 @@ pub(crate) struct ModeRow {
 /// Where a list goes on.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct PageQuery {
     /// The last name of the page before.
     after: Option<String>,
-    /// Most rows, up to 1000.
+    /// Most rows, 1 to 1000; 100 if it is left out.
     limit: Option<usize>,
+}
+
+/// How many rows are asked for.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RowsQuery {
+    /// Most rows, 1 to 1000; 100 if it is left out.
+    limit: Option<usize>,
+}
+
+/// Most rows of an answer.
+fn rows(limit: Option<usize>) -> Result<usize, Box<Problem>> {
+    let limit = limit.unwrap_or(PAGE_USUAL);
+    if (1..=PAGE_MAX).contains(&limit) {
+        return Ok(limit);
+    }
+    let detail = format!("limit {limit}: an answer has 1 to {PAGE_MAX} rows");
+    Err(problem(StatusCode::BAD_REQUEST, "not-understood", "The query is not understood", &detail))
 }
 
 /// Whether refusals are to say what would fit.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct AdviceQuery {
     /// `false` leaves out what would fit: looking for it may take seconds.
     advice: Option<bool>,
@@ -233,10 +261,18 @@ async fn submit(
 #[utoipa::path(get, path = "/v1/status", security(("token" = [])), responses((status = 200, body = Status)))]
 pub(crate) async fn status(State(shared): State<Arc<Shared>>) -> Reply {
     let view = shared.service.view();
-    json(StatusCode::OK, &status_of(&view))
+    json(StatusCode::OK, &status_of(&view, shared.service.standing()))
 }
 
-fn status_of(view: &View) -> Status {
+fn status_of(view: &View, standing: Standing) -> Status {
+    let role = standing.word().to_owned();
+    let (mut generation, mut leader, mut stopped) = (None, None, view.stopped.clone());
+    match standing {
+        Standing::Alone | Standing::TakesOver => {}
+        Standing::Leads { generation: it } => generation = Some(it),
+        Standing::Follows { leader: it } => leader = it,
+        Standing::CutOff { why, .. } => stopped = Some(format!("cut off: {why}")),
+    }
     Status {
         network: view.network.name.clone(),
         decision: view.decision,
@@ -245,7 +281,10 @@ fn status_of(view: &View) -> Status {
         state: view.state_of(view.decision).to_owned(),
         certified: view.certified,
         installed: view.installed,
-        stopped: view.stopped.clone(),
+        stopped,
+        role,
+        generation,
+        leader,
         modelled: view.plan.modelled,
         alarms: view.alarms.iter().filter(|it| it.is_raised).count(),
     }
@@ -259,12 +298,12 @@ pub(crate) async fn flows(
     query: Result<Query<PageQuery>, QueryRejection>,
 ) -> Reply {
     let query = asked(query)?;
-    let page = apart(&shared, move |service| page_of(&service.view(), &query)).await?;
+    let limit = rows(query.limit)?;
+    let page = apart(&shared, move |service| page_of(&service.view(), &query, limit)).await?;
     json(StatusCode::OK, &page)
 }
 
-fn page_of(view: &View, query: &PageQuery) -> FlowPage {
-    let limit = query.limit.unwrap_or(PAGE_USUAL).clamp(1, PAGE_MAX);
+fn page_of(view: &View, query: &PageQuery, limit: usize) -> FlowPage {
     let mut names: Vec<&str> = view.network.flows.iter().map(|flow| flow.name.as_str()).collect();
     names.sort_unstable();
     let start =
@@ -314,7 +353,7 @@ pub(crate) async fn add(
     ("name" = String, Path, description = "Its name"),
     ("Idempotency-Key" = Option<String>, Header, description = "The same key gives the same answer")),
     security(("token" = [])), responses((status = 200, body = Accepted), (status = 404, body = Problem),
-    (status = 409, body = Problem), (status = 422, body = Problem)))]
+    (status = 409, body = Problem), (status = 422, body = Problem), (status = 503, body = Problem)))]
 pub(crate) async fn change(
     State(shared): State<Arc<Shared>>,
     Extension(who): Extension<Who>,
@@ -332,7 +371,7 @@ pub(crate) async fn change(
 #[utoipa::path(delete, path = "/v1/flows/{name}", params(("name" = String, Path, description = "Its name"),
     ("Idempotency-Key" = Option<String>, Header, description = "The same key gives the same answer")),
     security(("token" = [])), responses((status = 200, body = Accepted), (status = 404, body = Problem),
-    (status = 409, body = Problem)))]
+    (status = 409, body = Problem), (status = 503, body = Problem)))]
 pub(crate) async fn remove(
     State(shared): State<Arc<Shared>>,
     Extension(who): Extension<Who>,
@@ -347,7 +386,7 @@ pub(crate) async fn remove(
 #[utoipa::path(post, path = "/v1/batch", request_body = Batch, params(AdviceQuery,
     ("Idempotency-Key" = Option<String>, Header, description = "The same key gives the same answer")),
     security(("token" = [])), responses((status = 200, body = Accepted), (status = 404, body = Problem),
-    (status = 409, body = Problem), (status = 422, body = Problem)))]
+    (status = 409, body = Problem), (status = 422, body = Problem), (status = 503, body = Problem)))]
 pub(crate) async fn batch(
     State(shared): State<Arc<Shared>>,
     Extension(who): Extension<Who>,
@@ -485,13 +524,13 @@ pub(crate) async fn alarms(State(shared): State<Arc<Shared>>) -> Reply {
 }
 
 /// Who asked for what, the latest last.
-#[utoipa::path(get, path = "/v1/audit", params(PageQuery), security(("token" = [])),
+#[utoipa::path(get, path = "/v1/audit", params(RowsQuery), security(("token" = [])),
     responses((status = 200, body = Vec<serde_json::Value>)))]
 pub(crate) async fn audit(
     State(shared): State<Arc<Shared>>,
-    query: Result<Query<PageQuery>, QueryRejection>,
+    query: Result<Query<RowsQuery>, QueryRejection>,
 ) -> Reply {
-    let limit = asked(query)?.limit.unwrap_or(PAGE_USUAL).clamp(1, PAGE_MAX);
+    let limit = rows(asked(query)?.limit)?;
     json(StatusCode::OK, &shared.audit.latest(limit))
 }
 

@@ -19,6 +19,7 @@ pub(crate) fn problem(status: StatusCode, kind: &str, title: &str, detail: &str)
         detail: detail.to_owned(),
         refusals: Vec::new(),
         errors: Vec::new(),
+        leader: None,
     })
 }
 
@@ -49,6 +50,8 @@ impl IntoResponse for Box<Problem> {
             let scheme = HeaderValue::from_static("Bearer");
             response.headers_mut().insert(axum::http::header::WWW_AUTHENTICATE, scheme);
         }
+        // For who writes errors in another way.
+        response.extensions_mut().insert(*self);
         response
     }
 }

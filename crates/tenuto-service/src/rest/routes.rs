@@ -67,5 +67,6 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         // Limited where it is read, before any handler.
         .layer(DefaultBodyLimit::disable())
         .layer(middleware::from_fn_with_state(Arc::clone(&shared), access::check))
+        .layer(middleware::from_fn(restconf::errors))
         .with_state(shared)
 }

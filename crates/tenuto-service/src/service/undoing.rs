@@ -1,9 +1,10 @@
 //! Going back to an earlier set, because a switch refused what came since.
 
-use super::{Inner, now_ms};
+use super::{Inner, Writer, now_ms};
 use crate::answer::Denied;
 use crate::log::{Decision, Entry};
 use crate::view::View;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// Ranges of decisions that were undone and are remembered.
@@ -25,23 +26,15 @@ impl Inner {
             file: None,
         });
         if let Err(not_stored) = writer.log.append(&entry) {
+            if self.check_leads_still(&not_stored).is_err() {
+                // Whoever leads by now finds out for itself.
+                return false;
+            }
             self.raise("not-stored", "", not_stored.clone());
             self.show(|view| view.stopped = Some(not_stored));
             return false;
         }
-        let range = base.decision + 1..=number - 1;
-        for (_, answer) in writer.keys.values_mut() {
-            if answer.as_ref().is_ok_and(|it| range.contains(&it.decision)) {
-                *answer = Err(Denied::SwitchRefused(why.to_owned()));
-            }
-        }
-        {
-            let mut undone = self.undone.lock().expect("nobody panics with it");
-            undone.push_back((range, why.to_owned()));
-            if undone.len() > UNDONE_MAX {
-                undone.pop_front();
-            }
-        }
+        self.remember_undone(&mut writer, base.decision + 1..=number - 1, why);
         self.show(|view| {
             view.decision = number;
             view.network = Arc::clone(&base.network);
@@ -53,6 +46,25 @@ impl Inner {
         self.decided.send_replace(number);
         self.bell.ring();
         true
+    }
+
+    /// What was answered of these decisions is not so any more.
+    pub(super) fn remember_undone(
+        &self,
+        writer: &mut Writer,
+        range: RangeInclusive<u64>,
+        why: &str,
+    ) {
+        for (_, answer) in writer.keys.values_mut() {
+            if answer.as_ref().is_ok_and(|it| range.contains(&it.decision)) {
+                *answer = Err(Denied::SwitchRefused(why.to_owned()));
+            }
+        }
+        let mut undone = self.undone.lock().expect("nobody panics with it");
+        undone.push_back((range, why.to_owned()));
+        if undone.len() > UNDONE_MAX {
+            undone.pop_front();
+        }
     }
 
     /// Why a decision was undone, if that was written down.

@@ -17,7 +17,7 @@ impl Ledger<'_> {
         let (windows, changes) = self.take_changes(end_ns);
         self.settle_deaths(&windows);
         let mut flows = Vec::new();
-        let mut sums = Sums::default();
+        let mut sums = Sums::of(self.plan);
         for index in 0..self.plan.network.flows.len() {
             self.flow_rows(index, (&windows, end_ns), &mut flows, &mut sums);
         }

@@ -316,7 +316,7 @@ pub struct Violation {
     pub bound: Option<u64>,
     /// Evidence and cause, in words.
     pub note: String,
-    /// Whether something that was gone beyond what is tolerated explains it: then it violates nothing.
+    /// Whether something that was gone beyond what is tolerated explains it, or nothing was promised: then it violates nothing.
     #[serde(default)]
     pub is_explained: bool,
 }

@@ -157,7 +157,11 @@ impl Ledger<'_> {
             (Some(at), _) => {
                 self.receive(case.record, &case.found, at, book);
                 book.note_copies(&case.found, case.is_over);
-                sums.within += u64::from(fault.is_none());
+                match (fault, case.promise.delay_ns) {
+                    (Some(_), _) => {}
+                    (None, Some(_)) => sums.within += 1,
+                    (None, None) => sums.without_bound += 1,
+                }
             }
             (None, Some(Fault { kind: "policed", .. })) => book.policed += 1,
             (None, _) => {
@@ -188,7 +192,8 @@ impl Ledger<'_> {
         let showed_ns = showed_ns.unwrap_or(case.record.release_ns + case.patience_ns);
         let is_missing = case.found.delivered_ns.is_none();
         let is_unseen = is_missing && self.may_be_unseen(showed_ns);
-        let is_explained = is_unseen || self.is_explained(case.record.release_ns, showed_ns);
+        let is_explained =
+            sums.is_comparison || is_unseen || self.is_explained(case.record.release_ns, showed_ns);
         let counts = if is_explained { &mut sums.explained } else { &mut sums.broken };
         *counts.entry(fault.kind).or_default() += 1;
         let seen = book.faults.entry((fault.kind, is_explained)).or_default();

@@ -3,7 +3,8 @@
 use super::{StallRow, VerdictReason, Violation};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use tenuto_model::Verdict;
+use tenuto_model::{Plan, Verdict};
+use tenuto_units::counted;
 
 /// Rows and deaths that a sentence names one by one.
 const NAMED_MAX: usize = 3;
@@ -11,8 +12,12 @@ const NAMED_MAX: usize = 3;
 /// What the verdict rests on.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
+    /// The plan is refused: nothing was promised, so nothing that is seen violates it.
+    pub(super) is_comparison: bool,
     /// Messages received, late ones of misbehaving hosts left out.
     pub(super) within: u64,
+    /// Messages received in rows that have no bound.
+    pub(super) without_bound: u64,
     /// Messages lost, those of misbehaving hosts left out.
     pub(super) lost: u64,
     /// Messages of misbehaving hosts that were lost or late.
@@ -38,14 +43,19 @@ pub(super) struct Sums {
 }
 
 impl Sums {
+    pub(super) fn of(plan: &Plan) -> Self {
+        Self { is_comparison: !plan.feasible, ..Self::default() }
+    }
+
     pub(super) fn undecided_by(&mut self, stall: &StallRow) {
         if self.stall.as_ref().is_none_or(|s| s.length_ns < stall.length_ns) {
             self.stall = Some(stall.clone());
         }
     }
 
-    /// Keeps evidence. What a death explains speaks for no word of its own.
+    /// Keeps evidence. What a death explains, or was never promised, speaks for no word of its own.
     pub(super) fn violated(&mut self, violation: Violation, is_explained: bool) {
+        let is_explained = is_explained || self.is_comparison;
         if !is_explained {
             self.reason(Verdict::Violated, violation.who(), violation.what(), violation.when_ns());
         }
@@ -78,6 +88,7 @@ impl Sums {
     pub(super) fn sentence(&self, verdict: Verdict) -> String {
         let words = match verdict {
             Verdict::Kept => self.counts(),
+            Verdict::Comparison => self.compared(),
             Verdict::Modelled => {
                 format!("{}; {}", self.counts(), self.named(Verdict::Modelled))
             }
@@ -117,18 +128,43 @@ impl Sums {
             0 => String::new(),
             n => format!(" ({n} of misbehaving hosts lost or late, not counted)"),
         };
-        format!("{within} of {} messages within bound, {lost} lost{own}", self.judged())
+        let of = messages(self.judged());
+        format!("{within} of {of} within bound{}, {lost} lost{own}", self.unbounded())
     }
 
-    /// Messages that were judged: within bound, above it, lost, or turned away against contract.
+    /// `, 3 without a bound`; empty where every row has one.
+    fn unbounded(&self) -> String {
+        match self.without_bound {
+            0 => String::new(),
+            n => format!(", {n} without a bound"),
+        }
+    }
+
+    /// What became of a network to which nothing was promised.
+    fn compared(&self) -> String {
+        let kinds = self.explained.iter().filter(|(kind, _)| **kind != "loss");
+        let above: Vec<String> = kinds.map(|(kind, n)| format!("{n} {kind}")).collect();
+        let above = match above.as_slice() {
+            [] => String::new(),
+            all => format!(", not within: {}", all.join(", ")),
+        };
+        let late = match self.late {
+            0 => String::new(),
+            n => format!("; {} after the deadline", messages(n)),
+        };
+        format!("{}; {}{above}{late}", self.named(Verdict::Comparison), self.counts())
+    }
+
+    /// Messages that were counted: within bound, above it, without one, lost, or turned away against contract.
     fn judged(&self) -> u64 {
         let missed = self.broken.values().chain(self.explained.values());
-        self.within + missed.sum::<u64>()
+        self.within + self.without_bound + missed.sum::<u64>()
     }
 
     fn since_a_death(&self) -> String {
         let since: u64 = self.broken.values().chain(self.explained.values()).sum();
-        format!("{} of {} messages within bound, {since} lost or late", self.within, self.judged())
+        let of = messages(self.judged());
+        format!("{} of {of} within bound, {since} lost or late", self.within)
     }
 
     fn open_words(&self) -> String {
@@ -138,10 +174,7 @@ impl Sums {
         }
         if self.undecided_changes > 0 {
             let joined = if self.undecided > 0 { " and " } else { "" };
-            let changes = match self.undecided_changes {
-                1 => "1 mode change".to_owned(),
-                n => format!("{n} mode changes"),
-            };
+            let changes = counted(self.undecided_changes, "mode change");
             let _ = write!(out, "{joined}{changes} not as planned");
         }
         if let Some(stall) = &self.stall {
@@ -157,7 +190,12 @@ impl Sums {
             0 => self.named(Verdict::Undecided),
             _ => self.open_words(),
         };
-        format!("{open}; {} others within bound, {} lost", self.within, self.lost)
+        format!(
+            "{open}; {} others within bound{}, {} lost",
+            self.within,
+            self.unbounded(),
+            self.lost
+        )
     }
 
     fn violated_words(&self) -> String {
@@ -171,10 +209,7 @@ impl Sums {
             _ => format!(" ({})", kinds.join(", ")),
         };
         let first = own().next().map_or(String::new(), |v| format!("; first: {v}"));
-        let count = match messages + others {
-            1 => "1 violation".to_owned(),
-            n => format!("{n} violations"),
-        };
+        let count = counted(messages + others, "violation");
         let undecided = match self.undecided {
             0 => String::new(),
             n => format!("; {} undecided", self::messages(n)),
@@ -183,12 +218,16 @@ impl Sums {
             0 => String::new(),
             n => format!("; {} outside the fault model", self::messages(n)),
         };
-        format!("{count}{of}{first}; {} within bound{undecided}{explained}", self.within)
+        format!(
+            "{count}{of}{first}; {} within bound{}{undecided}{explained}",
+            self.within,
+            self.unbounded()
+        )
     }
 }
 
 fn messages(n: u64) -> String {
-    if n == 1 { "1 message".into() } else { format!("{n} messages") }
+    counted(n, "message")
 }
 
 #[allow(clippy::cast_precision_loss)] // for a sentence

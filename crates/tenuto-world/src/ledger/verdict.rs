@@ -8,6 +8,8 @@ use tenuto_model::Verdict;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // independent facts, tested in every combination
 pub struct Facts {
+    /// The plan is refused: nothing was promised.
+    pub is_comparison: bool,
     /// A bound or a promise was exceeded, or a message lost, and no death explains it.
     pub is_violated: bool,
     /// A node or a program died, or did not answer at the end, beyond what is tolerated.
@@ -29,6 +31,7 @@ impl Facts {
     pub fn of(reasons: &[VerdictReason]) -> Self {
         let has = |word: Verdict| reasons.iter().any(|reason| reason.verdict == word);
         Self {
+            is_comparison: has(Verdict::Comparison),
             is_violated: has(Verdict::Violated),
             is_broken: has(Verdict::Broken),
             is_stopped: has(Verdict::Stopped),
@@ -41,11 +44,13 @@ impl Facts {
 
     /// The verdict: of the words that facts speak for, the first in order of precedence.
     ///
-    /// A violation that no death explains stands whatever else happened. Outside the fault model
+    /// Where nothing was promised nothing is judged. A violation that no death explains stands whatever else happened. Outside the fault model
     /// nothing is promised, so a death explains what was lost since. What the user and the machine
     /// did comes before what was not seen because of it.
     pub const fn verdict(self) -> Verdict {
-        if self.is_violated {
+        if self.is_comparison {
+            Verdict::Comparison
+        } else if self.is_violated {
             Verdict::Violated
         } else if self.is_broken {
             Verdict::Broken

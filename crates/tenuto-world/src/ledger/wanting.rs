@@ -6,6 +6,7 @@ use super::{Ending, EventRow, FlowRow, Ledger, UnobservedRow, Unseen};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use tenuto_model::{Expect, Flow, Verdict};
+use tenuto_units::counted;
 
 impl Ledger<'_> {
     /// Whether a message that is missing, as it showed at this time of the run's clock, may have arrived
@@ -17,6 +18,10 @@ impl Ledger<'_> {
 
     /// The reasons that lie in who lived and what was seen.
     pub(super) fn conclude(&self, rows: &[FlowRow], sums: &mut Sums) {
+        if sums.is_comparison {
+            let what = "is refused: nothing was promised";
+            sums.reason(Verdict::Comparison, "the network", what, None);
+        }
         for death in &self.deaths {
             sums.reason(Verdict::Broken, &death.who, &death.what, Some(death.at_ns));
         }
@@ -71,14 +76,17 @@ impl Ledger<'_> {
             let deadline = seconds(row.deadline_ns) * 1e3;
             let what = format!("{} late, {seen:.3} of {deadline:.3} ms", row.late);
             sums.late += row.late;
-            sums.reason(Verdict::Late, who, what, None);
+            // A refused network is late by itself.
+            if !sums.is_comparison {
+                sums.reason(Verdict::Late, who, what, None);
+            }
         }
     }
 
     fn conclude_unobserved(&self, rows: &[FlowRow], sums: &mut Sums) {
         for (host, &(released, refused)) in &self.programs {
             if released == 0 && refused > 0 {
-                let what = format!("had all {refused} frames of its program refused");
+                let what = format!("had all {} of its program refused", counted(refused, "frame"));
                 sums.reason(Verdict::NothingObserved, host, what, None);
             }
         }
@@ -175,12 +183,9 @@ impl Ledger<'_> {
         if self.played_ns() < played.whole_ns {
             let _ = write!(out, "; ended{}", self.of_whole());
         }
-        match self.not_played().len() {
-            0 => {}
-            1 => out.push_str("; 1 event not played"),
-            n => {
-                let _ = write!(out, "; {n} events not played");
-            }
+        let not_played = self.not_played().len();
+        if not_played > 0 {
+            let _ = write!(out, "; {} not played", counted(not_played as u64, "event"));
         }
         if self.expect_not_judged().is_some() {
             out.push_str("; what the scenario expects was not judged");

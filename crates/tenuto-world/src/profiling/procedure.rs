@@ -71,7 +71,7 @@ impl Default for Settings {
 pub fn profile<R: Rig>(rig: &mut R, settings: &Settings) -> Result<Measured, ProfileError> {
     let mut profile = Profile::built_in(&settings.like)
         .ok_or(ProfileError::Undetermined("the built-in profile that it is like"))?;
-    let is_exact = rig.is_exact();
+    let (is_exact, is_typical) = (rig.is_exact(), rig.is_typical());
     rig.progress("connecting", 0);
     let session = &mut Session::open(rig, settings.time)?;
     wire(session)?;
@@ -103,7 +103,7 @@ pub fn profile<R: Rig>(rig: &mut R, settings: &Settings) -> Result<Measured, Pro
     let rest = stages.rest(&found)?;
     let notes = stages.notes;
     let stamps = session.rig().stamps();
-    profile_of(&mut profile, settings, &found, &rest, capacities.as_deref(), is_exact);
+    profile_of(&mut profile, settings, &found, &rest, capacities.as_deref(), is_typical);
     let shape = match profile.processor {
         Some(_) => Shape::SharedProcessor,
         None => Shape::PortByPort,
@@ -220,7 +220,7 @@ fn profile_of(
     found: &Found,
     rest: &Rest,
     capacities: Option<&[Capacity]>,
-    is_exact: bool,
+    is_typical: bool,
 ) {
     settings.name.clone_into(&mut profile.name);
     (profile.latency_ns_min, profile.latency_ns_max) = found.latency_ns;
@@ -235,8 +235,9 @@ fn profile_of(
     let receive = profile.processor.as_ref().map_or(Receive::Fifo, |it| it.receive);
     profile.processor = found.processor.as_ref().map(|it| {
         let receive = if it.link.is_some() { Receive::Fifo } else { receive };
-        Processor { control, is_typical: !is_exact, receive, ..it.clone() }
+        Processor { control, is_typical, receive, ..it.clone() }
     });
+    profile.is_typical = is_typical && profile.processor.is_none();
 }
 
 /// By how much traversals of one use differ at most, nanoseconds.

@@ -47,6 +47,10 @@ pub trait Rig {
     fn stamps(&self) -> Stamps;
     /// Whether its stamps are exact: see [`Stamps::is_exact`].
     fn is_exact(&self) -> bool;
+    /// Whether what is seen of the device is no worst case of it: an operating system decides when, or it is made of such times.
+    fn is_typical(&self) -> bool {
+        !self.is_exact()
+    }
     /// What broke; the measurement ends.
     fn failure(&mut self) -> Option<ProfileError> {
         None

@@ -75,6 +75,11 @@ impl Rig for VirtualRig {
         true
     }
 
+    /// Draws from typical costs are no worst ones, however exact the stamps.
+    fn is_typical(&self) -> bool {
+        self.device.model().profile.has_typical_times()
+    }
+
     fn stamps(&self) -> Stamps {
         let source = "virtual time".into();
         Stamps { source, resolution_ns: 1, noise_ns: 0, is_exact: true, host: None }

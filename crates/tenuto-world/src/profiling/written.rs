@@ -23,6 +23,7 @@ pub fn to_yaml(it: &Measured) -> String {
         Some(processor) => write_processor(&mut out, processor),
         None => out.push_str("processor: none\n"),
     }
+    let _ = writeln!(out, "typical: {}", profile.is_typical);
     write_buffer(&mut out, it);
     write_measured(&mut out, it);
     out

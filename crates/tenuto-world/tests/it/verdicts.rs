@@ -12,35 +12,36 @@ use tenuto_world::{
 const START_NS: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
 
-fn facts(bits: u8) -> Facts {
-    let has = |bit: u8| bits >> bit & 1 == 1;
+fn facts(bits: u16) -> Facts {
+    let has = |bit: u16| bits >> bit & 1 == 1;
     Facts {
-        is_violated: has(0),
-        is_broken: has(1),
-        is_stopped: has(2),
-        is_undecided: has(3),
-        is_late: has(4),
-        is_unobserved: has(5),
-        is_modelled: has(6),
+        is_comparison: has(0),
+        is_violated: has(1),
+        is_broken: has(2),
+        is_stopped: has(3),
+        is_undecided: has(4),
+        is_late: has(5),
+        is_unobserved: has(6),
+        is_modelled: has(7),
     }
 }
 
-/// All 128 combinations: the lowest bit that is set decides, as the order of the words says.
+/// All 256 combinations: the lowest bit that is set decides, as the order of the words says.
 #[test]
 fn the_first_word_that_a_fact_speaks_for_is_said() {
-    for bits in 0..128_u8 {
-        let first = usize::try_from(bits.trailing_zeros().min(7)).expect("seven facts");
-        assert_eq!(facts(bits).verdict(), Verdict::ALL[first], "{bits:07b}");
+    for bits in 0..256_u16 {
+        let first = usize::try_from(bits.trailing_zeros().min(8)).expect("eight facts");
+        assert_eq!(facts(bits).verdict(), Verdict::ALL[first], "{bits:08b}");
     }
     assert_eq!(facts(0).verdict(), Verdict::Kept, "nothing else is kept");
-    assert!((1..128).all(|bits| facts(bits).verdict() != Verdict::Kept));
+    assert!((1..256).all(|bits| facts(bits).verdict() != Verdict::Kept));
 }
 
 /// Each word of a reason is one fact, and facts are nothing but reasons.
 #[test]
 fn facts_are_what_reasons_speak_for() {
-    for bits in 0..128_u8 {
-        let words = (0..7).filter(|bit| bits >> bit & 1 == 1).map(|bit| Verdict::ALL[bit]);
+    for bits in 0..256_u16 {
+        let words = (0..8).filter(|bit| bits >> bit & 1 == 1).map(|bit| Verdict::ALL[bit]);
         let reasons: Vec<VerdictReason> = words
             .map(|verdict| VerdictReason {
                 verdict,
@@ -321,6 +322,30 @@ fn a_program_whose_frames_were_all_refused_sent_nothing() {
     assert!(refused.summary.contains("had all 7 frames of its program refused"));
 }
 
+/// Nothing was promised: what is above a bound or missing is told, and violates nothing.
+#[test]
+fn a_refused_plan_is_compared_and_never_violated() {
+    let mut plan = Plan { feasible: false, ..line() };
+    let seen =
+        |plan: &Plan, delay_ns: u64| judged(plan, &scenario(), |it| heard(plan, it, delay_ns));
+    for delay_ns in [1, 9_000 * MS] {
+        let run = seen(&plan, delay_ns);
+        assert_eq!(run.verdict, Verdict::Comparison, "{}", run.summary);
+        assert!(run.summary.starts_with("COMPARISON: the network is refused"), "{}", run.summary);
+        let words = |word| run.verdict_reasons.iter().any(|it| it.verdict == word);
+        assert!(!words(Verdict::Violated) && !words(Verdict::Late), "{:?}", run.verdict_reasons);
+        assert!(run.violations.iter().all(|it| it.is_explained));
+        assert_eq!(run.violations.is_empty(), delay_ns == 1);
+    }
+    let nobody = judged(&plan, &scenario(), |_| ());
+    assert_eq!(nobody.verdict, Verdict::Comparison, "{}", nobody.summary);
+    plan.flows.iter_mut().for_each(|row| row.delay_bound_ps = None);
+    let run = seen(&plan, 1);
+    assert_eq!(run.verdict, Verdict::Comparison);
+    assert!(run.summary.contains(" 0 of "), "nothing is within no bound: {}", run.summary);
+    assert!(run.summary.contains(" without a bound, 0 lost"), "{}", run.summary);
+}
+
 #[test]
 fn a_plan_on_typical_times_is_at_best_modelled() {
     let plan = Plan { modelled: true, ..line() };
@@ -440,7 +465,8 @@ flows:
 tolerates: {lost_signals: 1}
 ",
     );
-    let plan = support::certified(&network);
+    // Networks that change their modes apart are refused; the ledger counts their signals all the same.
+    let plan = Plan { feasible: true, ..support::certified(&network) };
     let run = |ends: &[(&str, &str)]| {
         let lose = |&(from, to): &(&str, &str)| {
             (0, EventAction::LoseSignals { from: from.into(), to: to.into(), frames: 1 })

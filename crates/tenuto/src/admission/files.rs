@@ -3,7 +3,7 @@
 use super::Operation;
 use super::sizes::{FRAME_BYTES_MAX, burst_and_frame_bits};
 use crate::failure::Failure;
-use crate::load;
+use crate::named_file::{self, Kind};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -192,7 +192,7 @@ fn operations_of(
 
 /// A JSON document of a known form.
 pub(super) fn parse<T: for<'a> Deserialize<'a>>(path: &Path, hint: &str) -> Result<T, Failure> {
-    serde_json::from_str(&load::text(path)?).map_err(|error| {
+    serde_json::from_str(&named_file::text(path, Kind::LIST)?).map_err(|error| {
         Failure::input(error.to_string(), Some(&path.display().to_string()), Some(hint))
     })
 }

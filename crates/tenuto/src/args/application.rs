@@ -79,7 +79,8 @@ pub(crate) struct SimApp {
     #[command(flatten)]
     pub(crate) on_network: OnNetwork,
     /// New flows of each pair of hosts
-    #[arg(long, value_name = "N", default_value_t = 10, requires = "app")]
+    #[arg(long, value_name = "N", default_value_t = 10, requires = "app",
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) flows: u32,
     /// Mean time between the beginnings of two flows of a pair
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = time, requires = "app")]
@@ -104,18 +105,24 @@ pub(crate) struct SimApp {
 /// `FROM:TO` or `FROM:TO=N`.
 fn send(text: &str) -> Result<Send, String> {
     let (pair, count) = text.split_once('=').unwrap_or((text, "1"));
-    let meant = || format!("`{text}`: FROM:TO=N is meant, such as h1:h2=3");
-    let (from, to) = pair.split_once(':').ok_or_else(meant)?;
-    let packets = count.parse().ok().filter(|count| *count > 0).ok_or_else(meant)?;
+    let meant = "FROM:TO=N is meant, such as h1:h2=3";
+    let (from, to) = pair.split_once(':').ok_or_else(|| meant.to_owned())?;
+    let packets = count.parse().ok().filter(|count| *count > 0);
+    let packets = packets.ok_or_else(|| format!("{meant}, N from 1 to {}", u8::MAX))?;
     Ok(Send { from: from.to_owned(), to: to.to_owned(), packets })
 }
 
 /// `HOST=SWITCH:PORT`.
 fn host_move(text: &str) -> Result<Move, String> {
-    let meant = || format!("`{text}`: HOST=SWITCH:PORT is meant, such as h2=sw2:7");
-    let (host, place) = text.split_once('=').ok_or_else(meant)?;
-    let (switch, port) = place.split_once(':').ok_or_else(meant)?;
-    let port = port.parse().map_err(|_| meant())?;
+    let meant = |what: &str| format!("{what}: HOST=SWITCH:PORT is meant, such as h2=sw2:7");
+    let (host, place) = text.split_once('=').ok_or_else(|| meant("no place is named"))?;
+    let (switch, port) =
+        place.split_once(':').ok_or_else(|| meant("the place has no SWITCH:PORT"))?;
+    if host.is_empty() || switch.is_empty() {
+        return Err(meant(if host.is_empty() { "no host is named" } else { "no switch is named" }));
+    }
+    let port = port.parse().ok().filter(|port| (1..=0xffff_ff00).contains(port));
+    let port = port.ok_or_else(|| meant("a port is a number from 1 on"))?;
     Ok(Move { host: host.to_owned(), switch: switch.to_owned(), port })
 }
 
@@ -136,6 +143,9 @@ fn reductions(text: &str) -> Result<Reductions, String> {
 /// `FROM:TO`.
 fn pair(text: &str) -> Result<(String, String), String> {
     let (from, to) = text.split_once(':').ok_or("FROM:TO is meant, such as h1:h3")?;
+    if from == to {
+        return Err(format!("a host always reaches itself: which one may `{from}` not reach?"));
+    }
     Ok((from.to_owned(), to.to_owned()))
 }
 

@@ -5,6 +5,7 @@ use crate::format::{Table, ms_up_ns, percent_up, seconds};
 use crate::outcome::Outcome;
 use std::fmt::Write;
 use std::time::Duration;
+use tenuto_units::counted;
 
 /// Rows shown without `--all`.
 const ROWS_SHOWN: usize = 20;
@@ -32,17 +33,20 @@ pub(crate) fn text(it: &Document, took: Duration, jobs: usize, all: bool) -> Str
 fn head(it: &Document, took: Duration, jobs: usize) -> String {
     let reach = if it.is_beyond { "beyond the fault model" } else { "within the fault model" };
     let mut out = format!(
-        "{}  {} cases from seed {} {reach}   {} s simulated in {:.1} s, {jobs} at once\n",
+        "{}  {} from seed {} {reach}   {} s simulated in {:.1} s, {jobs} at once\n",
         it.network,
-        it.cases,
+        counted(it.cases, "case"),
         it.first_seed,
         seconds(it.simulated_ns),
         took.as_secs_f64(),
     );
     let _ = writeln!(
         out,
-        "{} messages received of {}, {} frames handed over, {} mode changes",
-        it.received, it.sent, it.packet_hops, it.mode_changes
+        "{} received of {}, {} handed over, {}",
+        counted(it.received, "message"),
+        it.sent,
+        counted(it.packet_hops, "frame"),
+        counted(it.mode_changes, "mode change")
     );
     let counts = |counts: &std::collections::BTreeMap<String, u64>| {
         let parts: Vec<String> = counts
@@ -110,16 +114,16 @@ pub(crate) fn word(it: tenuto_world::campaign::Invariant) -> String {
 }
 
 fn verdict(it: &Document) -> String {
-    let cases = it.cases;
+    let cases = counted(it.cases, "case");
     match it.outcome() {
         Outcome::Good if it.is_beyond => {
-            format!("KEPT  what must always hold held in {cases} cases\n")
+            format!("KEPT  what must always hold held in {cases}\n")
         }
-        Outcome::Good => format!("KEPT  every invariant held in {cases} cases\n"),
+        Outcome::Good => format!("KEPT  every invariant held in {cases}\n"),
         Outcome::Bad => {
-            format!("VIOLATED  {} of {cases} cases break an invariant\n", it.broken_cases)
+            format!("VIOLATED  {} of {cases}: an invariant is broken\n", it.broken_cases)
         }
         _ if it.received == 0 => "NOTHING OBSERVED  no message was received\n".into(),
-        _ => format!("MODELLED  every invariant held in {cases} cases, on typical times\n"),
+        _ => format!("MODELLED  every invariant held in {cases}, on typical times\n"),
     }
 }

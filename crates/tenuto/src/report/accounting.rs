@@ -2,7 +2,8 @@
 
 use super::page::Part;
 use super::table::{Cell, Table};
-use super::text::{count, time_ns};
+use super::text::time_ns;
+use crate::format::counted;
 use tenuto_world::{FlowRow, RunDocument};
 
 /// Every message sent is in exactly one column.
@@ -73,7 +74,7 @@ pub(super) fn machine(run: &RunDocument) -> Option<Part> {
     let longest = run.stalls.iter().map(|s| s.length_ns).max().unwrap_or(0);
     part.paragraph(&format!(
         "{} above the allowance, the longest {}. What was late or lost during one is undecided.",
-        count(run.stalls.len(), "stall", "stalls"),
+        counted(run.stalls.len(), "stall"),
         time_ns(longest)
     ));
     let mut table = Table::new("stalls", vec!["node", "at_ns", "length_ns"]);

@@ -1,7 +1,8 @@
 //! What all of it rests on: assumptions, forwarding model, fault model, methods.
 
 use super::page::Part;
-use super::text::{count, time_ns, time_up};
+use super::text::{time_ns, time_up};
+use crate::format::counted;
 use std::collections::BTreeMap;
 use tenuto_model::{ForwardingModel, OtherTraffic, Plan};
 
@@ -34,10 +35,10 @@ pub(super) fn part(plan: &Plan) -> Part {
 fn faults(plan: &Plan) -> Vec<String> {
     let tolerates = plan.network.tolerates;
     let number = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
-    let hosts = count(number(tolerates.babbling_hosts), "host that sends", "hosts that send");
-    let signals = count(number(tolerates.lost_signals), "mode signal", "mode signals");
+    let hosts = counted(number(tolerates.babbling_hosts), "host");
+    let signals = counted(number(tolerates.lost_signals), "mode signal");
     let mut lines = vec![
-        format!("{hosts} anything at line rate, at the same time"),
+        format!("{hosts} sending anything at line rate, at the same time"),
         format!("{signals} lost per mode change"),
     ];
     if tolerates.controller_loss {
@@ -78,9 +79,7 @@ fn methods(plan: &Plan) -> Vec<String> {
         "change" => "change, total flow analysis over a mode change".to_owned(),
         other => other.to_owned(),
     };
-    lines.extend(
-        methods.iter().map(|(m, n)| format!("{}: {}", name(m), count(*n, "bound", "bounds"))),
-    );
+    lines.extend(methods.iter().map(|(m, n)| format!("{}: {}", name(m), counted(*n, "bound"))));
     if let OtherTraffic::Carry { priority, rate_bps, frame_bytes_max } = plan.network.other_traffic
     {
         lines.push(format!(

@@ -134,11 +134,6 @@ pub(super) fn percent_down(part: i128, whole: u64) -> String {
     format!("{}{}.{} %", if tenths < 0 { "−" } else { "" }, size / 10, size % 10)
 }
 
-/// `1 flow`, `3 flows`.
-pub(super) fn count(number: usize, one: &str, many: &str) -> String {
-    if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

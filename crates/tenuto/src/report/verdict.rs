@@ -2,7 +2,8 @@
 
 use super::page::Part;
 use super::table::{Cell, Table};
-use super::text::{count, seconds};
+use super::text::seconds;
+use crate::format::counted;
 use tenuto_model::{ForwardingModel, Plan, Verdict};
 use tenuto_world::RunDocument;
 
@@ -53,7 +54,7 @@ fn planned_verdict(part: &mut Part, plan: &Plan) {
             "{} of {} bounds are at or below their deadline, for {}.",
             kept_bounds(plan),
             plan.flows.len(),
-            count(flows, "flow", "flows")
+            counted(flows, "flow")
         );
         if plan.modelled {
             let sentence = format!(
@@ -75,8 +76,8 @@ fn planned_verdict(part: &mut Part, plan: &Plan) {
         ForwardingModel::StoreAndForward => format!(
             "{} of {} cannot be guaranteed, for want of {}.",
             refused.len(),
-            count(flows, "flow", "flows"),
-            count(plan.refusals.len(), "resource", "resources")
+            counted(flows, "flow"),
+            counted(plan.refusals.len(), "resource")
         ),
     };
     part.verdict("bad", "REFUSED", &sentence);
@@ -97,14 +98,14 @@ fn facts(plan: &Plan, run: Option<&RunDocument>) -> Vec<(&'static str, String, b
         "{refused}{} of {} bounds at or below their deadline; {}, {}, {}, modes {}",
         kept_bounds(plan),
         plan.flows.len(),
-        count(network.flows.len(), "flow", "flows"),
-        count(network.switches.len(), "switch", "switches"),
-        count(network.hosts.len(), "host", "hosts"),
+        counted(network.flows.len(), "flow"),
+        counted(network.switches.len(), "switch"),
+        counted(network.hosts.len(), "host"),
         network.modes.join(" ")
     );
     let certificate = format!(
         "{}, covered by the hash of the plan: one per port, class and mode",
-        count(plan.ports.len(), "claim", "claims")
+        counted(plan.ports.len(), "claim")
     );
     let mut facts = vec![
         ("promised", promised, false),
@@ -119,10 +120,10 @@ fn facts(plan: &Plan, run: Option<&RunDocument>) -> Vec<(&'static str, String, b
             String::new()
         };
         let world = format!(
-            "{}, {}{slow}; {} frames handled",
+            "{}, {}{slow}; {} handled",
             run.world,
             seconds(run.duration_ns),
-            run.packet_hops
+            counted(usize::try_from(run.packet_hops).unwrap_or(usize::MAX), "frame")
         );
         facts.push(("world", world, false));
         facts.push(("seed", run.seed.to_string(), false));
@@ -268,7 +269,8 @@ fn violations(part: &mut Part, run: &RunDocument) {
             Cell::text(&violation.note),
         ]);
     }
-    part.heading("What broke a promise");
+    let is_broken = run.violations.iter().any(|it| !it.is_explained);
+    part.heading(if is_broken { "What broke a promise" } else { "What was not kept" });
     part.table_open(&table);
 }
 

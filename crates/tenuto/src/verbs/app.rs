@@ -1,7 +1,9 @@
 //! `tenuto app APP`: a reactive application for the switches that connect.
 
 use crate::failure::Failure;
+use crate::named_file::{self, Kind};
 use crate::outcome::Outcome;
+use crate::output::Place;
 use crate::{load, output};
 use clap::Args as Flags;
 use std::io;
@@ -11,6 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tenuto_controller::reactive::{APPLICATIONS, ReactiveApp, named};
 use tenuto_model::Network;
 use tenuto_runtime::applications::{AppNews, AppServer, AppSettings, PythonApp, Recorder};
+use tenuto_units::counted;
 
 /// The registered port of OpenFlow, from this machine alone: whoever connects is believed.
 const LISTEN_USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 6653);
@@ -41,9 +44,18 @@ pub(crate) struct App {
     record: Option<PathBuf>,
 }
 
+impl App {
+    pub(crate) fn places(&self) -> Vec<Place<'_>> {
+        self.record.iter().map(|it| Place::File(it)).collect()
+    }
+}
+
 /// `KEY=VALUE`.
 pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, such as idle=30")?;
+    if key.is_empty() || value.is_empty() {
+        return Err("write KEY=VALUE, such as idle=30: one of them is empty".to_owned());
+    }
     Ok((key.to_owned(), value.to_owned()))
 }
 
@@ -86,8 +98,9 @@ pub(crate) fn serve(
     let tell = |news: AppNews| output::complain(&format!("{news}"));
     let server = AppServer::bind(app, &settings, record, tell).map_err(fail)?;
     let summary = server.run().map_err(|error| Failure::undecidable(error.to_string(), None))?;
-    let (heard, sent, faults) = (summary.heard, summary.sent, summary.faults);
-    output::say(&format!("{name}: {heard} messages heard, {sent} sent, {faults} faults\n"))?;
+    let (sent, faults) = (summary.sent, summary.faults);
+    let (heard, told) = (counted(summary.heard, "message"), counted(faults, "fault"));
+    output::say(&format!("{name}: {heard} heard, {sent} sent, {told}\n"))?;
     Ok(match (faults, summary.interrupted) {
         (1.., _) => Outcome::Bad,
         (0, true) => Outcome::Interrupted,
@@ -117,12 +130,14 @@ pub(crate) fn application_on(
 ) -> Result<Box<dyn ReactiveApp>, Failure> {
     let wrong = |text: String, hint| Failure::input(text, Some(name), hint);
     if !name.ends_with(".py") {
-        let list = APPLICATIONS.map(|(name, what)| format!("{name}: {what}")).join("; ");
-        return named(name, settings, network).map_err(|text| wrong(text, Some(&list)));
+        let own = APPLICATIONS.iter().find(|(known, _)| *known == name);
+        let what = own.map(|(name, what)| format!("{name}: {what}"));
+        return named(name, settings, network).map_err(|text| wrong(text, what.as_deref()));
     }
     if let Some((key, _)) = settings.first() {
         return Err(wrong(format!("a Python program has no setting `{key}`"), None));
     }
+    named_file::check_there(Path::new(name), Kind::PROGRAM)?;
     let app = PythonApp::start(Path::new(name)).map_err(|error| wrong(error.to_string(), None))?;
     match is_checked {
         true => Ok(Box::new(app.checked().map_err(|text| wrong(text, None))?)),

@@ -5,6 +5,7 @@ use crate::certified::Certification;
 use crate::failure::Failure;
 use crate::format::counted;
 use crate::header::Header;
+use crate::named_file::{self, Kind};
 use crate::outcome::Outcome;
 use crate::proved::{self, Proof};
 use crate::{load, output};
@@ -40,7 +41,7 @@ pub(crate) fn run(args: &Certify) -> Result<Outcome, Failure> {
     }
     let plan = load::plan(&args.plan)?;
     // The checker reads the file's own text, not ours again.
-    let certificate = match Certification::of_text(&load::text(&args.plan)?) {
+    let certificate = match Certification::of_text(&named_file::text(&args.plan, Kind::PLAN)?) {
         Certification::Certified(certificate) => certificate,
         Certification::Rejected(findings) => return Err(Failure::not_certified(&findings)),
     };
@@ -73,7 +74,7 @@ fn bounds(args: &Certify) -> Result<Outcome, Failure> {
         let message = "--proved: no theorem is proved of server graphs yet";
         return Err(Failure::undecidable(message, Some(hint)));
     }
-    let certified = tenuto_certify::certify_bounds(&load::text(&args.plan)?);
+    let certified = tenuto_certify::certify_bounds(&named_file::text(&args.plan, Kind::PLAN)?);
     let certificate = certified.map_err(|findings| {
         let findings: Vec<String> = findings.iter().map(ToString::to_string).collect();
         Failure::not_certified(&findings)
@@ -87,24 +88,24 @@ fn bounds(args: &Certify) -> Result<Outcome, Failure> {
             certificate: &certificate,
         })?;
     } else {
-        let rows = certificate.bounds_checked;
+        let rows = counted(certificate.bounds_checked, "bound");
         let promise = match (certificate.unbounded, certificate.deadlines_missed) {
             (0, 0) => "every promise holds".to_owned(),
             (none, late) => format!("{none} without a bound, {late} past a deadline"),
         };
-        output::say(&format!("{certificate}\nCERTIFIED: {rows} bounds, {promise}\n"))?;
+        output::say(&format!("{certificate}\nCERTIFIED: {rows}, {promise}\n"))?;
     }
     Ok(if broken == 0 { Outcome::Good } else { Outcome::Bad })
 }
 
 fn last_line(plan: &Plan) -> String {
-    let rows = plan.flows.len();
+    let rows = counted(plan.flows.len(), "bound");
     match (plan.feasible, plan.refusals.len()) {
         (true, _) if plan.modelled => {
-            format!("CERTIFIED: {rows} bounds, for typical times only: nothing is guaranteed")
+            format!("CERTIFIED: {rows}, for typical times only: nothing is guaranteed")
         }
-        (true, _) => format!("CERTIFIED: {rows} bounds, every promise holds"),
-        (false, 0) => format!("CERTIFIED: {rows} bounds, for comparison only"),
-        (false, n) => format!("CERTIFIED: {rows} bounds of a plan with {}", counted(n, "refusal")),
+        (true, _) => format!("CERTIFIED: {rows}, every promise holds"),
+        (false, 0) => format!("CERTIFIED: {rows}, for comparison only"),
+        (false, n) => format!("CERTIFIED: {rows} of a plan with {}", counted(n, "refusal")),
     }
 }

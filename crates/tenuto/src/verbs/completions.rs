@@ -15,13 +15,9 @@ pub(crate) fn completions(args: &Completions) -> Result<Outcome, Failure> {
 }
 
 pub(crate) fn man(args: &Man) -> Result<Outcome, Failure> {
-    let written = std::fs::create_dir_all(&args.folder)
-        .and_then(|()| clap_mangen::generate_to(Args::command(), &args.folder));
-    written.map_err(|error| {
-        let shown = args.folder.display().to_string();
-        let message = format!("the pages cannot be written: {error}");
-        Failure::input(message, Some(&shown), Some("name a folder that you may write to"))
-    })?;
+    output::make_folder(&args.folder)?;
+    clap_mangen::generate_to(Args::command(), &args.folder)
+        .map_err(|error| output::unwritten("folder", &args.folder, &error))?;
     output::say(&format!("{}/tenuto*.1\n", args.folder.display()))?;
     Ok(Outcome::Good)
 }

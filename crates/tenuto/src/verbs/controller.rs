@@ -1,9 +1,12 @@
 //! `tenuto controller NET`: the admitted flows of a network, kept and served.
 
+use super::controller_alarms;
+use super::controller_state::{ADDRESS_FILE, StateFolder, TOKEN_FILE};
 use super::controller_tls::{self, OpenFlowAt, Secured, openflow_at};
 use super::supervisor::Supervisor;
 use super::switch_flags::TlsFlags;
 use crate::failure::Failure;
+use crate::format::counted;
 use crate::outcome::Outcome;
 use crate::side_by_side::SideBySide;
 use crate::{load, output, planning, refusals};
@@ -12,9 +15,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tenuto_service::rest::{Audit, HttpLimits, Shared, serve};
-use tenuto_service::{FileStore, Keeping, OpenError, Planning, Role, Service, Tokens, new_token};
+use tenuto_service::{
+    EtcdAddress, EtcdTls, FileStore, Keeping, Membership, OpenError, Planning, Role, Service,
+    Tokens, new_token,
+};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -22,10 +28,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 pub(crate) const STATE_USUAL: &str = "tenuto.state";
 const LISTEN_USUAL: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7733);
-/// The file of the token that is made at the first start.
-pub(crate) const TOKEN_FILE: &str = "token";
-/// The file that says where it listens.
-pub(crate) const ADDRESS_FILE: &str = "address";
+/// Waiting for other controllers is told where it takes longer.
+const TOLD_AFTER: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Flags)]
 pub(crate) struct Controller {
@@ -48,6 +52,16 @@ pub(crate) struct Controller {
     /// Folder of its state, made if it is not there: the log of decisions, tokens, who did what
     #[arg(long, value_name = "DIR", default_value = STATE_USUAL)]
     state: PathBuf,
+    /// Where decisions are kept instead of in that folder, for several controllers of one network: etcd://HOST:PORT,HOST:PORT/PREFIX,
+    /// or etcds:// by TLS with the files of --tls-ca, --tls-cert and --tls-key
+    #[arg(long, value_name = "ETCD", conflicts_with_all = ["app", "new_token"])]
+    store: Option<EtcdAddress>,
+    /// Silence of the controller that leads after which another one takes over, in milliseconds
+    #[arg(long, value_name = "MS", requires = "store", default_value_t = 600, value_parser = clap::value_parser!(u64).range(120..=60_000))]
+    lease: u64,
+    /// Where others are told that this controller is spoken to, such as https://ctl-a.example:7733; its --listen address unless said
+    #[arg(long, value_name = "URL", requires = "store", value_parser = url)]
+    advertise: Option<String>,
     /// Where switches connect, such as 127.0.0.1:6653, or ptls:0.0.0.0:6653 for TLS with certificates on both sides: they
     /// are kept at the plan in force; may be repeated
     #[arg(long, value_name = "[ptls:]ADDRESS", value_parser = openflow_at)]
@@ -60,7 +74,7 @@ pub(crate) struct Controller {
     /// Seconds between looks at links and hosts by LLDP and ARP; 0 for none. The file has to carry `other_traffic`
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=3_600))]
     links: u64,
-    /// Tell every event on stderr, a JSON object a line
+    /// Tell every event on stderr, a JSON object a line; without it alarms alone are told, in words
     #[arg(long, value_enum)]
     log: Option<LogAs>,
     /// Make a token, print it and end: read:NAME, admit:NAME or administer:NAME
@@ -84,6 +98,15 @@ fn role_and_name(text: &str) -> Result<(Role, String), String> {
     Ok((role, name.to_owned()))
 }
 
+fn url(text: &str) -> Result<String, String> {
+    let host = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+    let is_fine = |it: &str| !it.is_empty() && it.chars().all(|it| it.is_ascii_graphic());
+    match host.is_some_and(is_fine) {
+        true => Ok(text.trim_end_matches('/').to_owned()),
+        false => Err("write http:// or https:// with a host and a port".to_owned()),
+    }
+}
+
 fn days(text: &str) -> Result<u64, String> {
     let number = text.strip_suffix('d').unwrap_or(text).trim();
     let days = number.parse().ok().filter(|days| (1..=36_500).contains(days));
@@ -97,17 +120,27 @@ pub(crate) fn run(args: &Controller) -> Result<Outcome, Failure> {
         return super::app::serve(app, application, args.listen, args.attendre, None);
     }
     let state = &args.state;
-    std::fs::create_dir_all(state).map_err(|error| at(state, &error))?;
+    let mut folder = StateFolder::open(state).map_err(|error| at(state, &error))?;
     let tokens = Tokens::of(state.join("tokens"));
     if let Some((role, name)) = &args.new_token {
         let token = made(&tokens, *role, name, args.days).map_err(|error| at(state, &error))?;
+        folder.keep();
         output::say(&format!("{token}\n"))?;
         return Ok(Outcome::Good);
     }
     let secured = Secured::of(&args.tls).map_err(|error| {
         Failure::input(error.to_string(), None, Some("give PEM files that fit"))
     })?;
-    let service = match open(args)? {
+    let (opened, listener, lock) = match &args.store {
+        Some(store) => {
+            // What others are told of where it listens is known before it joins them.
+            let lock = lock(state)?;
+            let listener = bind(args)?;
+            (join(args, store, &listener, secured.is_some())?, Some(listener), Some(lock))
+        }
+        None => (open(args)?, None, None),
+    };
+    let service = match opened {
         Ok(service) => service,
         Err(outcome) => return Ok(outcome),
     };
@@ -125,11 +158,38 @@ pub(crate) fn run(args: &Controller) -> Result<Outcome, Failure> {
     let shared = Shared::new(service, tokens, audit);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::undecidable(error.to_string(), None))?;
-    let ended = runtime.block_on(listen(args, shared, secured.as_ref()));
+    let kept = (listener, folder);
+    let ended = runtime.block_on(listen(args, Arc::clone(&shared), secured.as_ref(), kept));
+    shared.service().leave();
     // A decision under way is stored or it is not: nobody waits for it.
     runtime.shutdown_background();
     let _ = std::fs::remove_file(state.join(ADDRESS_FILE));
+    drop(lock);
     ended
+}
+
+/// Keeps every other process out of the folder, whose decisions are elsewhere.
+fn lock(state: &Path) -> Result<FileStore, Failure> {
+    let log = state.join("decisions.log");
+    if log.exists() {
+        let hint = "name another folder for this controller's tokens and address: --state DIR";
+        let why = "this folder has decisions of its own, which a store of several controllers would not have";
+        return Err(Failure::input(why.to_owned(), Some(&log.display().to_string()), Some(hint)));
+    }
+    let path = state.join("lock");
+    FileStore::open(&path).map_err(|error| at(&path, &error))
+}
+
+fn bind(args: &Controller) -> Result<std::net::TcpListener, Failure> {
+    let at = args.listen.unwrap_or(LISTEN_USUAL);
+    let bound =
+        std::net::TcpListener::bind(at).and_then(|it| it.set_nonblocking(true).map(|()| it));
+    bound.map_err(|error| cannot_listen(at, &error))
+}
+
+fn cannot_listen(at: SocketAddr, error: &io::Error) -> Failure {
+    let hint = "name another address: --listen 127.0.0.1:0 takes any port";
+    Failure::input(format!("cannot listen: {error}"), Some(&at.to_string()), Some(hint))
 }
 
 fn at(path: &Path, error: &io::Error) -> Failure {
@@ -151,6 +211,42 @@ fn write_secret(path: &Path, token: &str) -> io::Result<()> {
     writeln!(file, "{token}")
 }
 
+/// The service as one of several, or the outcome where its flows cannot be guaranteed.
+fn join(
+    args: &Controller,
+    store: &EtcdAddress,
+    listener: &std::net::TcpListener,
+    is_secured: bool,
+) -> Result<Result<Service, Outcome>, Failure> {
+    let path = args.network.as_deref().unwrap_or(Path::new(""));
+    let network = load::network(path)?;
+    let file = load::text(path)?;
+    let shown = store.to_string();
+    let input = |why: String| Failure::input(why, Some(&shown), None);
+    let read = |path: &PathBuf| std::fs::read(path).map_err(|error| at(path, &error));
+    let tls = match (store.is_by_tls, args.tls.files()) {
+        (true, Some(files)) => {
+            let own = Some((read(&files.certificate)?, read(&files.key)?));
+            Some(EtcdTls { ca: read(&files.ca)?, own })
+        }
+        _ => None,
+    };
+    let scheme = if is_secured { "https" } else { "http" };
+    let address = listener.local_addr().map_err(|error| input(error.to_string()))?;
+    let api = args.advertise.clone().unwrap_or_else(|| format!("{scheme}://{address}"));
+    let lease = Duration::from_millis(args.lease);
+    let membership = Membership { etcd: store.clone(), tls, lease, api };
+    let planning = Planning { options: planning::usual_options, executor: &SideBySide };
+    let (began, mut told) = (Instant::now(), String::new());
+    let mut waiting = |why: &str| {
+        if began.elapsed() >= TOLD_AFTER && told != why {
+            why.clone_into(&mut told);
+            output::complain(&format!("waiting: {why}"));
+        }
+    };
+    opened(Service::join(&network, &file, &membership, planning, &mut waiting), &shown)
+}
+
 /// The service, or the outcome where its flows cannot be guaranteed.
 fn open(args: &Controller) -> Result<Result<Service, Outcome>, Failure> {
     let path = args.network.as_deref().unwrap_or(Path::new(""));
@@ -159,16 +255,21 @@ fn open(args: &Controller) -> Result<Result<Service, Outcome>, Failure> {
     let log = args.state.join("decisions.log");
     let store = FileStore::open(&log).map_err(|error| at(&log, &error))?;
     let planning = Planning { options: planning::usual_options, executor: &SideBySide };
-    match Service::open(&network, &file, Box::new(store), planning) {
+    let shown = log.display().to_string();
+    opened(Service::open(&network, &file, Box::new(store), planning), &shown)
+}
+
+fn opened(
+    opened: Result<Service, OpenError>,
+    shown: &str,
+) -> Result<Result<Service, Outcome>, Failure> {
+    match opened {
         Ok(service) => Ok(Ok(service)),
         Err(OpenError::Refused(plan)) => {
             output::complain(&refusals::text(&plan, true));
             Ok(Err(Outcome::Bad))
         }
-        Err(error) => {
-            let shown = log.display().to_string();
-            Err(Failure::input(error.to_string(), Some(&shown), None))
-        }
+        Err(error) => Err(Failure::input(error.to_string(), Some(shown), None)),
     }
 }
 
@@ -176,14 +277,14 @@ async fn listen(
     args: &Controller,
     shared: Arc<Shared>,
     secured: Option<&Secured>,
+    (bound, mut folder): (Option<std::net::TcpListener>, StateFolder),
 ) -> Result<Outcome, Failure> {
     let at = args.listen.unwrap_or(LISTEN_USUAL);
-    let fail = |error: io::Error| {
-        let hint = "name another address: --listen 127.0.0.1:0 takes any port";
-        let shown = at.to_string();
-        Failure::input(format!("cannot listen: {error}"), Some(&shown), Some(hint))
+    let fail = |error: io::Error| cannot_listen(at, &error);
+    let listener = match bound {
+        Some(listener) => TcpListener::from_std(listener).map_err(fail)?,
+        None => TcpListener::bind(at).await.map_err(fail)?,
     };
-    let listener = TcpListener::bind(at).await.map_err(fail)?;
     let address = listener.local_addr().map_err(fail)?;
     let told = args.state.join(ADDRESS_FILE);
     let scheme = if secured.is_some() { "https" } else { "http" };
@@ -193,7 +294,11 @@ async fn listen(
     let mut terminated = signal(SignalKind::terminate()).map_err(fail)?;
     let mut hung_up = signal(SignalKind::hangup()).map_err(fail)?;
     say_start(args, &shared, &url)?;
-    let telling = args.log.map(|LogAs::Json| tokio::spawn(tell_events(Arc::clone(&shared))));
+    folder.keep();
+    let telling = match args.log {
+        Some(LogAs::Json) => tokio::spawn(tell_events(Arc::clone(&shared))),
+        None => tokio::spawn(controller_alarms::tell(Arc::clone(&shared))),
+    };
     let supervisor = Supervisor::of_environment();
     supervisor.tell("READY=1");
     let beside = async {
@@ -217,9 +322,7 @@ async fn listen(
         () = beside => Ok(Outcome::Good),
     };
     supervisor.tell("STOPPING=1");
-    if let Some(telling) = telling {
-        telling.abort();
-    }
+    telling.abort();
     ended
 }
 
@@ -312,8 +415,12 @@ fn say_start(args: &Controller, shared: &Shared, url: &str) -> Result<(), Failur
     let view = shared.service().view();
     let (name, flows) = (&view.network.name, view.network.flows.len());
     let state = args.state.display();
+    let among = args.store.as_ref().map_or_else(String::new, |store| {
+        format!(", decisions in {store}, {}", shared.service().standing().word())
+    });
     let mut text = format!(
-        "{name}: {flows} flows admitted, decision {}; {url}, state in {state}\n",
+        "{name}: {} admitted, decision {}; {url}, state in {state}{among}\n",
+        counted(flows, "flow"),
         view.decision
     );
     for alarm in &view.alarms {

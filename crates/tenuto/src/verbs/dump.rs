@@ -4,8 +4,9 @@ use super::switch_flags::{TlsFlags, switch_at};
 use super::trace::PlanNames;
 use crate::failure::Failure;
 use crate::header::Header;
+use crate::named_file::{self, Kind};
 use crate::outcome::Outcome;
-use crate::output;
+use crate::output::{self, Place};
 use clap::{Args as Flags, ValueEnum};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -50,6 +51,10 @@ impl Dump {
     /// Whether stdout is for a program.
     pub(crate) const fn wants_json(&self) -> bool {
         self.json
+    }
+
+    pub(crate) fn places(&self) -> Vec<Place<'_>> {
+        self.output.iter().map(|it| Place::File(it)).collect()
     }
 }
 
@@ -103,9 +108,7 @@ pub(super) fn ask(
 /// Reads a file of answers.
 pub(super) fn read(path: &std::path::Path) -> Result<Tables, Failure> {
     let shown = path.display().to_string();
-    let bytes = std::fs::read(path).map_err(|error| {
-        Failure::input(format!("the file cannot be read: {error}"), Some(&shown), None)
-    })?;
+    let bytes = named_file::bytes(path, Kind::DUMP)?;
     Tables::from_bytes(&bytes).map_err(|why| {
         let hint = "`tenuto dump all --switch WHERE -o FILE` writes such files";
         Failure::input(format!("this is no dump of a switch: {why}"), Some(&shown), Some(hint))
@@ -122,10 +125,7 @@ pub(crate) fn run(args: &Dump) -> Result<Outcome, Failure> {
     };
     let names = PlanNames::read(args.names.as_deref(), None)?;
     match &args.output {
-        Some(path) => std::fs::write(path, tables.to_bytes()).map_err(|error| {
-            let shown = path.display().to_string();
-            Failure::input(format!("the file cannot be written: {error}"), Some(&shown), None)
-        })?,
+        Some(path) => output::write_file(path, tables.to_bytes())?,
         None if args.json => output::say_json(&Document {
             header: Header::new("tenuto-dump/1", "shown").world("live"),
             parts: DumpDocument::of(&tables, &parts, &names),

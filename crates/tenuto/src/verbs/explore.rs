@@ -4,10 +4,11 @@ use crate::args::{Explore, Planning};
 use crate::failure::Failure;
 use crate::format::counted;
 use crate::header::Header;
+use crate::named_file::{self, Kind};
 use crate::outcome::Outcome;
+use crate::output;
 use crate::planning::{self, Promise};
 use crate::progress::Progress;
-use crate::{load, output};
 use serde::Serialize;
 use tenuto_model::{Flow, Network, Plan};
 use tenuto_world::clockwork;
@@ -178,8 +179,10 @@ fn text(plan: &Plan, settings: &Settings, found: &Found) -> String {
         counted(settings.quiet_ticks.into(), "tick"),
     ));
     let size = format!(
-        "{} states, {} transitions, depth {}",
-        found.states, found.transitions, found.depth
+        "{}, {}, depth {}",
+        counted(found.states, "state"),
+        tenuto_units::counted(found.transitions, "transition"),
+        found.depth
     );
     let names: Vec<&str> = Property::ALL.iter().map(|property| property.name()).collect();
     match &found.counterexample {
@@ -201,10 +204,11 @@ fn replayed(
     path: &std::path::Path,
 ) -> Result<Outcome, Failure> {
     let shown = path.display().to_string();
-    let trace: Trace = serde_json::from_str(&load::text(path)?).map_err(|error| {
-        let hint = "a trace is what `tenuto explore -o TRACE` wrote";
-        Failure::input(format!("not a trace: {error}"), Some(&shown), Some(hint))
-    })?;
+    let trace: Trace =
+        serde_json::from_str(&named_file::text(path, Kind::TRACE)?).map_err(|error| {
+            let hint = "a trace is what `tenuto explore -o TRACE` wrote";
+            Failure::input(format!("not a trace: {error}"), Some(&shown), Some(hint))
+        })?;
     let again = explore::replay(plan, settings, &trace).map_err(|why| {
         Failure::input(why, Some(&shown), Some("replay with the settings that it was found with"))
     })?;

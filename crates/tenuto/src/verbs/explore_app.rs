@@ -5,10 +5,11 @@ use crate::args::Explore;
 use crate::failure::Failure;
 use crate::format::counted;
 use crate::header::Header;
+use crate::named_file::{self, Kind};
 use crate::outcome::Outcome;
+use crate::output;
 use crate::progress::Progress;
 use crate::sequence_chart::sequence_chart;
-use crate::{load, output};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
@@ -150,7 +151,7 @@ fn setup(args: &Explore, network: &Network) -> Result<Setup, Failure> {
 
 fn trace(path: &Path) -> Result<Trace, Failure> {
     let shown = path.display().to_string();
-    serde_json::from_str(&load::text(path)?).map_err(|error| {
+    serde_json::from_str(&named_file::text(path, Kind::TRACE)?).map_err(|error| {
         let hint = "a trace is what `tenuto explore NET --app APP -o TRACE` wrote";
         Failure::input(format!("not a trace: {error}"), Some(&shown), Some(hint))
     })
@@ -224,9 +225,9 @@ fn size(explored: &Explored<'_>) -> String {
         return format!("replayed, {}", counted(found.states, "step"));
     }
     format!(
-        "{} states, {} transitions, depth {}; {states_per_s} states/s, {} bytes per known state",
-        found.states,
-        found.transitions,
+        "{}, {}, depth {}; {states_per_s} states/s, {} bytes per known state",
+        counted(found.states, "state"),
+        tenuto_units::counted(found.transitions, "transition"),
         found.depth,
         bytes_per_state(found)
     )

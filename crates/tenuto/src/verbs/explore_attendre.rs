@@ -4,9 +4,10 @@ use crate::args::Explore;
 use crate::failure::Failure;
 use crate::format::counted;
 use crate::header::Header;
+use crate::named_file::{self, Kind};
 use crate::outcome::Outcome;
+use crate::output;
 use crate::progress::Progress;
-use crate::{load, output};
 use clap::ValueEnum;
 use serde::Serialize;
 use tenuto_world::explore::reactive::{
@@ -243,7 +244,8 @@ fn as_text(settings: &Settings, outcome: &Found) -> String {
         settings.lost_commands,
     );
     let Found { states, transitions, depth, .. } = outcome;
-    let size = format!("{states} states, {transitions} transitions, depth {depth}");
+    let transitions = tenuto_units::counted(*transitions, "transition");
+    let size = format!("{}, {transitions}, depth {depth}", counted(*states, "state"));
     text.push_str(&match &outcome.counterexample {
         Some(trace) => format!("{trace}VIOLATED: {} ({size})\n", trace.finding),
         None if outcome.is_exhaustive => {
@@ -256,10 +258,11 @@ fn as_text(settings: &Settings, outcome: &Found) -> String {
 
 fn replayed(args: &Explore, path: &std::path::Path) -> Result<Outcome, Failure> {
     let shown = path.display().to_string();
-    let trace: Trace = serde_json::from_str(&load::text(path)?).map_err(|error| {
-        let hint = "a trace is what `tenuto explore attendre --app APP -o TRACE` wrote";
-        Failure::input(format!("not a trace: {error}"), Some(&shown), Some(hint))
-    })?;
+    let trace: Trace =
+        serde_json::from_str(&named_file::text(path, Kind::TRACE)?).map_err(|error| {
+            let hint = "a trace is what `tenuto explore attendre --app APP -o TRACE` wrote";
+            Failure::input(format!("not a trace: {error}"), Some(&shown), Some(hint))
+        })?;
     let Some(app) = &args.attendre.app else {
         let hint = "name it, and the other settings that the trace was found with";
         return Err(Failure::input("--replay needs --app", None, Some(hint)));

@@ -4,6 +4,7 @@ use crate::args::Import;
 use crate::failure::{Failure, Problem};
 use crate::format::Table;
 use crate::header::Header;
+use crate::named_file::{self, Files, Kind};
 use crate::outcome::Outcome;
 use crate::{load, output};
 use serde::Serialize;
@@ -41,7 +42,7 @@ fn imported(args: &Import, format: &str, file: &Path) -> Result<Imported, Failur
         let hint = format!("name it {}", shown(&path.with_extension("yaml")));
         return Err(Failure::input(what, Some(&shown(path)), Some(&hint)));
     }
-    let text = load::text(file)?;
+    let text = named_file::text(file, Kind::FOREIGN)?;
     let path = |path: &Option<std::path::PathBuf>| path.as_deref().map(shown);
     let (flows, topology) = (path(&args.flows), path(&args.topology));
     let options = ImportOptions {
@@ -53,7 +54,7 @@ fn imported(args: &Import, format: &str, file: &Path) -> Result<Imported, Failur
         target: args.target.as_deref(),
         cycle_ns: args.cycle,
         lines_of_service: args.lines_of_service,
-        sources: &load::Files,
+        sources: &Files,
     };
     let named = ImportFormat::by_name(format);
     tenuto_model::import(named, &text, &shown(file), &options)

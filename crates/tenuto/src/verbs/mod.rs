@@ -6,6 +6,8 @@ mod certify;
 mod check;
 mod completions;
 pub(crate) mod controller;
+mod controller_alarms;
+mod controller_state;
 pub(crate) mod controller_tls;
 mod doctor;
 pub(crate) mod dump;
@@ -17,6 +19,7 @@ mod export;
 pub(crate) mod flow;
 mod import;
 mod on_network;
+mod outputs;
 mod plan;
 pub(crate) mod profile;
 pub(crate) mod proxy;
@@ -43,6 +46,7 @@ use std::process::ExitCode;
 
 /// Does what was asked.
 pub(crate) fn run(verb: Verb) -> Result<ExitCode, Failure> {
+    outputs::check(&verb)?;
     let outcome = match verb {
         Verb::Check(it) => check::run(&it),
         Verb::Import(it) => import::run(&it),

@@ -1,6 +1,6 @@
 //! `tenuto proxy FILE`: slices in front of a switch of others.
 
-use super::switch_flags::{controller, listen, time};
+use super::switch_flags::{TlsFlags, controller, listen, time};
 use super::switch_slices::{self, Limits};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
@@ -17,6 +17,8 @@ use tenuto_units::Span;
 
 /// Between two requests for all entries of the switch.
 const AUDIT: Span = Span::from_s(10);
+/// Controllers of one slice.
+const CONTROLLERS_MAX: usize = 16;
 const PROBE: Span = Span::from_s(5);
 const BACKOFF_MAX: Span = Span::from_s(8);
 
@@ -25,8 +27,8 @@ pub(crate) struct Proxy {
     /// File of slices (docs/reference/switch.md, "In front of a switch of others")
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Where the switch connects as to its controller: ptcp:PORT or ptcp:HOST:PORT; ptcp:127.0.0.1:6653 unless said.
-    /// Whoever connects first is the switch
+    /// Where the switch connects as to its controller: ptcp:[HOST:]PORT or ptls:[HOST:]PORT; ptcp:127.0.0.1:6653 unless
+    /// said. Whoever connects first is the switch
     #[arg(long, value_name = "WHERE", value_parser = listen)]
     listen: Option<ListenAt>,
     /// How often the switch is asked for its entries, to notice those made past the proxy; 10s unless said
@@ -38,16 +40,20 @@ pub(crate) struct Proxy {
     /// Longest pause between attempts to reach a controller, 8s unless said
     #[arg(long, value_name = "TIME", value_parser = time)]
     backoff_max: Option<Span>,
+    #[command(flatten)]
+    tls: TlsFlags,
 }
 
 pub(crate) fn run(args: &Proxy) -> Result<Outcome, Failure> {
     let settings = ProxySettings {
-        listen: listen_at(args)?,
+        listen: listen_at(args),
         slices: slices(&args.file)?,
         audit: args.audit.unwrap_or(AUDIT),
         probe: args.probe.unwrap_or(PROBE),
         backoff_max: args.backoff_max.unwrap_or(BACKOFF_MAX),
+        tls: args.tls.files(),
     };
+    check_tls(&settings)?;
     let tell = |news: ProxyNews| output::complain(&format!("{news}"));
     let is_interrupted = run_slice_proxy(settings, tell).map_err(|error| match error.kind() {
         io::ErrorKind::InvalidInput => {
@@ -60,17 +66,22 @@ pub(crate) fn run(args: &Proxy) -> Result<Outcome, Failure> {
     Ok(if is_interrupted { Outcome::Interrupted } else { Outcome::Good })
 }
 
-fn listen_at(args: &Proxy) -> Result<ListenAt, Failure> {
+fn listen_at(args: &Proxy) -> ListenAt {
     let usual =
         || ListenAt { transport: Transport::Tcp, host: "127.0.0.1".into(), port: OPENFLOW_PORT };
-    let at = args.listen.clone().unwrap_or_else(usual);
-    match at.transport {
-        Transport::Tcp => Ok(at),
-        Transport::Tls => {
-            let hint = "write ptcp:127.0.0.1:6653, and keep the line to the switch to yourself";
-            Err(Failure::input("--listen: the proxy does no TLS".to_owned(), None, Some(hint)))
-        }
+    args.listen.clone().unwrap_or_else(usual)
+}
+
+/// Whether there are certificates for whoever is to be reached by TLS.
+fn check_tls(settings: &ProxySettings) -> Result<(), Failure> {
+    let controllers = settings.slices.iter().flat_map(|slice| &slice.controllers);
+    let all = controllers.map(|it| it.transport).chain([settings.listen.transport]);
+    if settings.tls.is_some() || all.into_iter().all(|it| it == Transport::Tcp) {
+        return Ok(());
     }
+    let text = "TLS needs an authority, a certificate and its key".to_owned();
+    let hint = "name them: --tls-ca FILE --tls-cert FILE --tls-key FILE";
+    Err(Failure::input(text, None, Some(hint)))
 }
 
 /// The slices of a file, if a proxy can keep them.
@@ -82,7 +93,7 @@ fn slices(path: &Path) -> Result<Vec<ProxiedSlice>, Failure> {
         return Ok(slices);
     }
     let shown = path.display().to_string();
-    let hint = "a proxy has no hold on queues and buffers of the switch; each slice has one controller by TCP";
+    let hint = "a proxy has no hold on queues and buffers of the switch, and calls the controllers of each slice";
     Err(Failure::input(problems.join("; "), Some(&shown), Some(hint)))
 }
 
@@ -108,7 +119,7 @@ fn of_file(slice: &SliceFile, problems: &mut Vec<String>) -> Option<ProxiedSlice
             refuse(what);
         }
     }
-    let endpoint = one_controller(slice).map_err(|what| refuse(&what)).ok()?;
+    let controllers = controllers(slice).map_err(|what| refuse(&what)).ok()?;
     let limits = Limits::of(slice);
     Some(ProxiedSlice {
         name: name.clone(),
@@ -116,7 +127,7 @@ fn of_file(slice: &SliceFile, problems: &mut Vec<String>) -> Option<ProxiedSlice
         ports: slice.ports.iter().map(|(port, _)| port.clone()).collect(),
         vlans: slice.vlans.clone(),
         networks: slice.addresses.clone(),
-        controller: endpoint,
+        controllers,
         tables: limits.tables,
         entries_max: limits.entries,
         masks_max: limits.masks,
@@ -127,14 +138,14 @@ fn of_file(slice: &SliceFile, problems: &mut Vec<String>) -> Option<ProxiedSlice
     })
 }
 
-fn one_controller(slice: &SliceFile) -> Result<Endpoint, String> {
-    let [(text, auxiliary)] = slice.controllers.as_slice() else {
-        return Err(format!("it has {} controllers, and needs one", slice.controllers.len()));
-    };
-    let endpoint = controller(text)?.endpoint;
-    match (endpoint.transport, auxiliary) {
-        (Transport::Tcp, 0) => Ok(endpoint),
-        (Transport::Tls, _) => Err(format!("{text}: the proxy does no TLS")),
-        (Transport::Tcp, _) => Err(format!("{text}: it has auxiliary connections")),
+fn controllers(slice: &SliceFile) -> Result<Vec<Endpoint>, String> {
+    if slice.controllers.is_empty() || slice.controllers.len() > CONTROLLERS_MAX {
+        let count = slice.controllers.len();
+        return Err(format!("it has {count} controllers, and needs 1 to {CONTROLLERS_MAX}"));
     }
+    let endpoint = |(text, auxiliary): &(String, u8)| match auxiliary {
+        0 => Ok(controller(text)?.endpoint),
+        _ => Err(format!("{text}: it has auxiliary connections")),
+    };
+    slice.controllers.iter().map(endpoint).collect()
 }

@@ -3,8 +3,9 @@
 use crate::failure::Failure;
 use crate::format::{Table, counted};
 use crate::header::Header;
+use crate::named_file::{self, Kind};
 use crate::outcome::Outcome;
-use crate::{load, output};
+use crate::output;
 use clap::Args as Flags;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -68,7 +69,7 @@ pub(crate) fn run(args: &Races) -> Result<Outcome, Failure> {
         let hint = "a record of `tenuto app --record FILE`, or a trace of SDNRacer, is meant";
         Failure::input(why, Some(&shown), Some(hint))
     };
-    let text = load::text(&args.file)?;
+    let text = named_file::text(&args.file, Kind::RECORD)?;
     let (format, read) = match is_record(&text) {
         true => ("record", read_record(&text)),
         false => ("hb", read_hb(&text)),

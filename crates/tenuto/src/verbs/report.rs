@@ -4,8 +4,9 @@ use crate::args::Report;
 use crate::certified::Certification;
 use crate::failure::Failure;
 use crate::load::{self, Head};
+use crate::named_file::{self, Kind};
 use crate::outcome::Outcome;
-use crate::output;
+use crate::output::{self, Place};
 use crate::report::html;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -14,8 +15,11 @@ use tenuto_model::Plan;
 use tenuto_world::RunDocument;
 
 pub(crate) fn run(args: &Report) -> Result<Outcome, Failure> {
-    let text = load::text(&args.input)?;
-    let shown = args.input.display().to_string();
+    let input = &run_of_folder(&args.input)?;
+    let output = args.output.clone().unwrap_or_else(|| input.with_extension("html"));
+    Place::File(&output).check()?;
+    let text = named_file::text(input, Kind::PLAN_OR_RUN)?;
+    let shown = input.display().to_string();
     let head: Option<Head> = serde_json::from_str(&text).ok();
     let is_run = head.and_then(|h| h.schema).is_some_and(|schema| schema == "tenuto-run/1");
     let (plan, run) = if is_run {
@@ -23,23 +27,41 @@ pub(crate) fn run(args: &Report) -> Result<Outcome, Failure> {
             let hint = "is the file complete?";
             Failure::input(format!("not a run document: {error}"), Some(&shown), Some(hint))
         })?;
-        (plan_of(args, &run, &shown)?, Some(run))
+        (plan_of(args, input, &run, &shown)?, Some(run))
     } else {
-        (load::plan(&args.input)?, None)
+        (load::plan(input)?, None)
     };
     if let Certification::Rejected(findings) = Certification::of(&plan) {
         return Err(Failure::not_certified(&findings));
     }
     let html = html(&plan, run.as_ref());
-    let path = args.output.clone().unwrap_or_else(|| args.input.with_extension("html"));
-    output::write_file(&path, &html)?;
-    output::say(&format!("{}\n", path.display()))?;
+    output::write_file(&output, &html)?;
+    output::say(&format!("{}\n", output.display()))?;
     Ok(Outcome::Good)
 }
 
+/// What is reported: a folder of a run stands for the run.
+fn run_of_folder(input: &Path) -> Result<PathBuf, Failure> {
+    let run = input.join("run.json");
+    if !input.is_dir() || run.exists() {
+        return Ok(if input.is_dir() { run } else { input.to_owned() });
+    }
+    let plan = input.join("plan.json");
+    let hint = if plan.exists() {
+        format!("the run did not end; its plan alone: tenuto report {}", plan.display())
+    } else if let Some(latest) = named_file::latest_run_below(input) {
+        format!("did you mean {}?", latest.display())
+    } else {
+        "`up` and `sim --report` write out/NAME-TIME/ with a run.json; a plan is reported too"
+            .into()
+    };
+    let shown = input.display().to_string();
+    Err(Failure::input("there is no run.json in this folder", Some(&shown), Some(&hint)))
+}
+
 /// The plan that a run was of.
-fn plan_of(args: &Report, run: &RunDocument, shown: &str) -> Result<Plan, Failure> {
-    let path = args.plan.clone().unwrap_or_else(|| args.input.with_file_name("plan.json"));
+fn plan_of(args: &Report, input: &Path, run: &RunDocument, shown: &str) -> Result<Plan, Failure> {
+    let path = args.plan.clone().unwrap_or_else(|| input.with_file_name("plan.json"));
     if args.plan.is_none() && !path.exists() {
         let hint = "a report of a run shows its plan too: name it with --plan PLAN";
         let message = format!("the plan of this run is not at {}", path.display());

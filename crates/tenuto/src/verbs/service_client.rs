@@ -1,8 +1,10 @@
 //! Speaking to a running controller.
 
-use super::controller::{ADDRESS_FILE, STATE_USUAL, TOKEN_FILE};
+use super::controller::STATE_USUAL;
+use super::controller_state::{ADDRESS_FILE, TOKEN_FILE};
 use super::controller_tls::AUTHORITY_FILE;
 use crate::failure::Failure;
+use crate::named_file::{self, Kind};
 use crate::outcome::Outcome;
 use clap::Args as Flags;
 use serde_json::Value;
@@ -78,7 +80,7 @@ impl Where {
             None => self.read(&self.state.join(ADDRESS_FILE))?,
         };
         let token = match &self.token_file {
-            Some(file) => self.read(file)?,
+            Some(file) => named_file::text(file, Kind::TOKEN)?.trim().to_owned(),
             None => self.read(&self.state.join(TOKEN_FILE))?,
         };
         let mut config = ureq::Agent::config_builder().http_status_as_error(false);
@@ -119,7 +121,9 @@ impl Where {
             let hint = "name who vouches for the controller, PEM: --tls-ca FILE";
             Failure::input(why, Some(&file.display().to_string()), Some(hint))
         };
-        let text = text.map_err(|error| wrong(format!("no authority is known: {error}")))?;
+        let text = text.map_err(|error| {
+            wrong(format!("no authority is known: {}", named_file::words(&error)))
+        })?;
         let one = |item| match item {
             Ok(PemItem::Certificate(certificate)) => Some(certificate),
             _ => None,
@@ -138,7 +142,7 @@ impl Where {
             let shown = path.display().to_string();
             let hint = "name its folder with --state, or --at and --token-file";
             Failure::input(
-                format!("no controller is known here: {error}"),
+                format!("no controller is known here: {}", named_file::words(&error)),
                 Some(&shown),
                 Some(hint),
             )

@@ -5,7 +5,7 @@ use super::service_client::Where;
 use crate::failure::Failure;
 use crate::format::Table;
 use crate::outcome::Outcome;
-use crate::output;
+use crate::output::{self, Place};
 use clap::{Args as Flags, ValueEnum};
 use serde_json::Value;
 use std::fmt::Write;
@@ -42,6 +42,12 @@ enum What {
     Plan,
     /// The set in force as a network file
     Network,
+}
+
+impl Show {
+    pub(crate) fn places(&self) -> Vec<Place<'_>> {
+        self.output.iter().map(|it| Place::File(it)).collect()
+    }
 }
 
 impl What {

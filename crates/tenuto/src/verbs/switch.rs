@@ -8,6 +8,7 @@ use super::switch_flags::{
 };
 use super::switch_slices;
 use crate::failure::Failure;
+use crate::named_file::{self, Kind};
 use crate::outcome::Outcome;
 use crate::output;
 use clap::{Args as Flags, ValueEnum};
@@ -20,7 +21,7 @@ use tenuto_runtime::standalone::{
     ControllerSettings, ListenAt, PortSettings, QueueLevels, SwitchNews, SwitchSettings,
     TapSettings, TlsFiles, Transport, run_switch,
 };
-use tenuto_units::{Rate, Span};
+use tenuto_units::{Rate, Span, counted};
 
 #[derive(Debug, Flags)]
 pub(crate) struct Switch {
@@ -122,10 +123,7 @@ fn settings(args: &Switch) -> Result<SwitchSettings, Failure> {
 
 fn read_file(path: &Path) -> Result<SwitchFile, Failure> {
     let shown = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        let hint = "name a file that describes a switch, or use flags alone";
-        Failure::input(format!("the file cannot be read: {error}"), Some(&shown), Some(hint))
-    })?;
+    let text = named_file::text(path, Kind::SWITCH)?;
     let judge = |what, text: &str| match what {
         SwitchText::Controller => controller(text).map(drop),
         SwitchText::Listen => listen(text).map(drop),
@@ -133,7 +131,8 @@ fn read_file(path: &Path) -> Result<SwitchFile, Failure> {
         SwitchText::Tap => tap_file(text).map(drop),
         SwitchText::Levels => text.parse::<QueueLevels>().map(drop),
     };
-    Ok(read_switch(&text, &shown, &judge)?)
+    read_switch(&text, &shown, &judge)
+        .map_err(|problems| Failure::of(&problems, "no switch was started"))
 }
 
 /// Texts of the file were judged by the parsers that are used here again.
@@ -327,17 +326,17 @@ pub(crate) fn run(args: &Switch) -> Result<Outcome, Failure> {
         _ => Failure::input(error.to_string(), None, None),
     })?;
     output::say(&format!(
-        "{}: {} frames received, {} sent, {} dropped, {} cut short, {} not stored; {} packet-ins \
-         over their rate, {} that no controller wanted, {} asynchronous messages not read\n",
+        "{}: {} received, {} sent, {} dropped, {} cut short, {} not stored; {} over their rate, \
+         {} that no controller wanted, {} not read\n",
         settings.name,
-        summary.received,
+        counted(summary.received, "frame"),
         summary.sent,
         summary.dropped,
         summary.cut_short,
         summary.not_stored,
-        summary.packet_ins_limited,
+        counted(summary.packet_ins_limited, "packet-in"),
         summary.packet_ins_unheard,
-        summary.unread
+        counted(summary.unread, "asynchronous message")
     ))?;
     Ok(if summary.interrupted { Outcome::Interrupted } else { Outcome::Good })
 }

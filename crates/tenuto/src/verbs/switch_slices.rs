@@ -2,6 +2,7 @@
 
 use super::switch_flags::{controller, listen};
 use crate::failure::Failure;
+use crate::named_file::{self, Kind};
 use std::path::Path;
 use tenuto_dataplane::switch::{FailMode, MessageBudget};
 use tenuto_model::{SliceBudget, SliceFile, SlicesFile, SwitchText, read_slices};
@@ -20,17 +21,15 @@ const METERS: usize = 128;
 /// Reads a file of slices.
 pub(super) fn read(path: &Path) -> Result<SlicesFile, Failure> {
     let shown = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        let hint = "name a file of slices (docs/reference/switch.md)";
-        Failure::input(format!("the file cannot be read: {error}"), Some(&shown), Some(hint))
-    })?;
+    let text = named_file::text(path, Kind::SLICES)?;
     let judge = |what, text: &str| match what {
         SwitchText::Controller => controller(text).map(drop),
         SwitchText::Listen => listen(text).map(drop),
         // A slice has neither ports of its own kind nor captures.
         SwitchText::PortKind | SwitchText::Tap | SwitchText::Levels => Ok(()),
     };
-    Ok(read_slices(&text, &shown, &judge)?)
+    read_slices(&text, &shown, &judge)
+        .map_err(|problems| Failure::of(&problems, "no slice was made"))
 }
 
 /// Has the switch be shared by the slices of a file.

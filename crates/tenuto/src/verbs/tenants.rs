@@ -3,6 +3,7 @@
 use super::switch_slices;
 use crate::failure::{Failure, Problem};
 use crate::header::Header;
+use crate::named_file::{self, Kind};
 use crate::outcome::Outcome;
 use crate::{output, tenants_text};
 use clap::{Args as Flags, Subcommand};
@@ -120,10 +121,7 @@ pub(crate) fn run(args: &Tenants) -> Result<Outcome, Failure> {
 /// The text of the file and what it says.
 fn read(path: &Path) -> Result<(String, TenantsFile), Failure> {
     let shown = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        let message = format!("the file cannot be read: {error}");
-        Failure::input(message, Some(&shown), None)
-    })?;
+    let text = named_file::text(path, Kind::TENANTS)?;
     let file = read_tenants(&text, &shown, &judge)
         .map_err(|problems| Failure::of(&problems, "no tenant was started"))?;
     check_slices(path, &file)?;

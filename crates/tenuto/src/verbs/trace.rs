@@ -4,6 +4,7 @@ use super::dump;
 use super::switch_flags::{TlsFlags, switch_at};
 use crate::args::Planning;
 use crate::failure::Failure;
+use crate::named_file::{self, Kind};
 use crate::outcome::Outcome;
 use crate::{output, planning};
 use clap::Args as Flags;
@@ -214,8 +215,6 @@ fn read_capture(place: &str) -> Result<Vec<u8>, Failure> {
         let hint = "--pcap capture.pcap:1 is its first frame";
         return Err(Failure::input(format!("`{place}` is no FILE:N"), None, Some(hint)));
     };
-    let bytes = std::fs::read(file).map_err(|error| {
-        Failure::input(format!("the file cannot be read: {error}"), Some(file), None)
-    })?;
+    let bytes = named_file::bytes(Path::new(file), Kind::CAPTURE)?;
     pcap_frame(&bytes, number).map_err(|why| Failure::input(why, Some(file), None))
 }

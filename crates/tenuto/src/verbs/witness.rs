@@ -2,7 +2,7 @@
 
 use crate::args::Witness as Args;
 use crate::failure::Failure;
-use crate::format::percent_down;
+use crate::format::{counted, percent_down};
 use crate::header::Header;
 use crate::outcome::Outcome;
 use crate::output;
@@ -46,7 +46,9 @@ pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
             format!("{name} attacked  {share} of the work   {} of {} rows with a witness, median tightness {median}", it.witnessed, rows.len())
         });
     });
-    progress.say(|| format!("{name}: replaying {} schedules in the switch core", rows.len()));
+    progress.say(|| {
+        format!("{name}: replaying {} in the switch core", counted(rows.len(), "schedule"))
+    });
     let replays = for_each_place(hunted.searches.len(), threads, |place| {
         let search = &hunted.searches[place];
         let best = search.best();
@@ -275,7 +277,7 @@ impl Told<'_> {
         if violations.is_empty() {
             return Ok(());
         }
-        make_folder(Path::new("out"))?;
+        output::make_folder(Path::new("out"))?;
         for (place, replayed) in self.found.iter().enumerate() {
             let path = Path::new("out").join(self.file(place));
             let shown = path.display().to_string();
@@ -319,12 +321,6 @@ fn kind_row(((kind, mode), ppm): ((&str, String), Vec<u64>)) -> KindRow {
     }
 }
 
-fn make_folder(folder: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder).map_err(|error| {
-        Failure::input(format!("no folder can be made: {error}"), folder.to_str(), None)
-    })
-}
-
 /// `witness.json`, and per row its schedule and its chart.
 fn write(
     folder: &Path,
@@ -332,7 +328,7 @@ fn write(
     document: &Document,
     charts: &[Option<String>],
 ) -> Result<(), Failure> {
-    make_folder(folder)?;
+    output::make_folder(folder)?;
     for (place, replayed) in told.found.iter().enumerate() {
         let Some(replayed) = replayed else { continue };
         let path = folder.join(told.file(place));

@@ -2,7 +2,6 @@
 
 mod pcap;
 mod trace;
-mod unwritten;
 
 use crate::failure::Failure;
 use crate::output;

@@ -2,8 +2,8 @@
 //!
 //! A frame is stamped when its last bit has left the sender, in nanoseconds after traffic started.
 
-use super::unwritten::unwritten;
 use crate::failure::Failure;
+use crate::output;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -45,13 +45,15 @@ impl Captures {
             let hint = "name the links that are of interest: --links sw1-sw2,sw3-d1";
             return Err(Failure::input(message, None, Some(hint)));
         }
-        std::fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))?;
+        std::fs::create_dir_all(folder)
+            .map_err(|error| output::unwritten("file", folder, &error))?;
         let mut files = BTreeMap::new();
         for (place, from, to) in ends {
             let name =
                 format!("{}.{}-{}.{}.pcap", plain(&from.node), from.port, plain(&to.node), to.port);
             let path = folder.join(name);
-            let capture = Capture::open(path.clone()).map_err(|error| unwritten(&path, &error))?;
+            let capture = Capture::open(path.clone())
+                .map_err(|error| output::unwritten("file", &path, &error))?;
             files.insert(place, capture);
         }
         Ok(Self { start: Instant::ZERO, files, failure: None })
@@ -60,10 +62,13 @@ impl Captures {
     /// Ends all files.
     pub(super) fn finish(self) -> Result<(), Failure> {
         if let Some((path, error)) = self.failure {
-            return Err(unwritten(&path, &error));
+            return Err(output::unwritten("file", &path, &error));
         }
         for mut capture in self.files.into_values() {
-            capture.file.flush().map_err(|error| unwritten(&capture.path, &error))?;
+            capture
+                .file
+                .flush()
+                .map_err(|error| output::unwritten("file", &capture.path, &error))?;
         }
         Ok(())
     }

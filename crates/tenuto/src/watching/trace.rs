@@ -3,8 +3,8 @@
 //! A node is a process, a port a thread. A frame on the line is a slice; the queues of a port are a counter;
 //! mode changes and drops are instants. Times are microseconds after traffic started, with three decimals.
 
-use super::unwritten::unwritten;
 use crate::failure::Failure;
+use crate::output;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -51,7 +51,7 @@ impl Trace {
                 ports.insert(Place { node, port: end.port }, track);
             }
         }
-        let file = File::create(path).map_err(|error| unwritten(path, &error))?;
+        let file = File::create(path).map_err(|error| output::unwritten("file", path, &error))?;
         let mut trace = Self {
             path: path.to_owned(),
             file: BufWriter::new(file),
@@ -63,7 +63,7 @@ impl Trace {
             modes: network.modes.clone(),
             failure: None,
         };
-        trace.head(&names).map_err(|error| unwritten(path, &error))?;
+        trace.head(&names).map_err(|error| output::unwritten("file", path, &error))?;
         Ok(trace)
     }
 
@@ -94,7 +94,7 @@ impl Trace {
             Some(error) => Err(error),
             None => self.file.write_all(b"\n]}\n").and_then(|()| self.file.flush()),
         };
-        ended.map_err(|error| unwritten(&self.path, &error))?;
+        ended.map_err(|error| output::unwritten("file", &self.path, &error))?;
         Ok(self.full_at.map(|at| at.since(self.start).as_ns()))
     }
 

@@ -1,7 +1,7 @@
 //! From a schedule of the search to one that the world carries out, and that a file keeps.
 
 use crate::failure::Failure;
-use crate::load;
+use crate::named_file::{self, Kind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tenuto_model::{Plan, Size, UDP_FRAME_OVERHEAD_BYTES};
@@ -94,7 +94,7 @@ fn signal_latencies(layout: &Layout, schedule: &Schedule) -> BTreeMap<String, u6
 /// A schedule file.
 pub(crate) fn read(path: &Path) -> Result<clockwork::Schedule, Failure> {
     let shown = path.display().to_string();
-    serde_json::from_str(&load::text(path)?).map_err(|error| {
+    serde_json::from_str(&named_file::text(path, Kind::SCHEDULE)?).map_err(|error| {
         let hint = "a schedule is what `tenuto witness NET -o DIR` wrote";
         Failure::input(format!("not a schedule: {error}"), Some(&shown), Some(hint))
     })

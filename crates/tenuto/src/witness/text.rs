@@ -15,11 +15,11 @@ fn percent(share: Option<f64>) -> String {
 /// The text; the loosest rows only unless `all`.
 pub(crate) fn text(document: &Document, all: bool) -> String {
     let mut out = format!(
-        "{}  {} delays, {} backlogs attacked   {} schedules played\n",
+        "{}  {}, {} attacked   {} played\n",
         document.network,
-        document.rows.len(),
-        document.backlogs.len(),
-        document.plays,
+        counted(document.rows.len(), "delay"),
+        counted(document.backlogs.len(), "backlog"),
+        tenuto_units::counted(document.plays, "schedule"),
     );
     let mut rows: Vec<&DelayRow> = document.rows.iter().collect();
     rows.sort_by(|a, b| a.tightness.unwrap_or(0.0).total_cmp(&b.tightness.unwrap_or(0.0)));

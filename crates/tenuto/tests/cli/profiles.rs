@@ -23,6 +23,33 @@ fn a_measured_profile_covers_its_device_and_no_slower_one() {
     held("zodiac-fx").exits(1).says(&["measured: does not cover the device", "beyond the profile"]);
 }
 
+/// Draws from typical costs are no worst ones: a measured profile inherits that, with a processor and without.
+#[test]
+fn a_profile_measured_of_typical_costs_is_typical() {
+    let at = folder("profile_typical");
+    write(&at, "line.yaml", &LINE.replace("profile: tenuto", "profile: ./mine.yaml"));
+    for (device, verdict) in [
+        ("open-vswitch", "modelled"),
+        ("hp-e3800-software", "modelled"),
+        ("zodiac-fx", "guaranteed"),
+        ("ideal", "guaranteed"),
+    ] {
+        let out = ["profile", "--virtual", device, "--samples", "5", "-o", "mine.yaml"];
+        tenuto_in(&at, &out).exits(0);
+        let said = tenuto_in(&at, &["plan", "line.yaml", "--json"]);
+        let code = if verdict == "modelled" { 3 } else { 0 };
+        assert_eq!(said.exits(code).json()["verdict"], verdict, "{device}");
+    }
+    let by_hand = |rest: &str| {
+        let text = format!("tenuto_profile: 1\nname: mine\nlike: open-vswitch\n{rest}");
+        write(&at, "mine.yaml", &text);
+        tenuto_in(&at, &["plan", "line.yaml", "--json"])
+    };
+    by_hand("processor: none\n").exits(3);
+    by_hand("processor: none\ntypical: true\n").exits(3);
+    by_hand("processor: none\ntypical: false\n").exits(0);
+}
+
 #[test]
 fn one_seed_gives_one_profile() {
     let at = folder("profile_seed");
@@ -60,9 +87,9 @@ fn what_cannot_be_measured_or_held_says_why() {
 #[test]
 fn what_was_measured_is_told_though_the_file_cannot_be_written() {
     let at = folder("profile_unwritten");
-    let out = ["profile", "--virtual", "ideal", "--samples", "5", "-o", "gone/mine.yaml"];
+    let out = ["profile", "--virtual", "ideal", "--samples", "5", "-o", "/dev/full"];
     let said = tenuto_in(&at, &out).exits(2);
-    said.says(&["measured of the device"]).complains_of(&["gone/mine.yaml", "cannot be written"]);
+    said.says(&["measured of the device"]).complains_of(&["/dev/full", "cannot be written"]);
 }
 
 #[test]

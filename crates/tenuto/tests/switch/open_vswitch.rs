@@ -67,6 +67,13 @@ impl OpenVswitch {
         said(command.args(["-O", "OpenFlow13", verb, &at]).args(more))
     }
 
+    /// Has it call its controller by TLS, with these files.
+    pub(crate) fn call_by_tls(&self, controller: &str, files: [&str; 3]) {
+        let [ca, certificate, key] = files;
+        self.vsctl(&["set-ssl", key, certificate, ca]);
+        self.vsctl(&["set-controller", "br0", controller]);
+    }
+
     /// Configures it by its own tool.
     pub(crate) fn vsctl(&self, args: &[&str]) -> String {
         let db = format!("--db=unix:{}", self.folder.join("db.sock").display());

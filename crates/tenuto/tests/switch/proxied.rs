@@ -3,16 +3,21 @@
 use crate::lab::{Hosts, PATIENCE, has_program, in_lab, run, tenuto};
 use crate::open_vswitch::{OpenVswitch, Running};
 use crate::peer::{CONTROLLER, Peer, out, to_controller};
+use crate::tls::Files;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use tenuto_io::signals::Signal;
 use tenuto_openflow::constants::{NO_BUFFER, port, table};
 use tenuto_openflow::{
-    Body, ErrorCode, FlowMod, FlowModCommand, MultipartRequest, Oxm, PacketOut, RequestBody,
+    Body, ControllerRole, ErrorCode, FlowMod, FlowModCommand, MultipartRequest, Oxm, PacketOut,
+    RequestBody, Role,
 };
 
 /// Blue has hosts 1 and 2, green 3 and 4, red 5 and 6. Each frame of blue's asks its controller, as fast as answers come.
@@ -38,9 +43,13 @@ struct Proxy {
 
 impl Proxy {
     fn start(folder: &Path, slices: &str) -> Self {
+        Self::start_with(folder, slices, &[])
+    }
+
+    fn start_with(folder: &Path, slices: &str, more: &[&str]) -> Self {
         std::fs::write(folder.join("slices.yaml"), slices).expect("a file for the test");
         let mut command = tenuto(&["proxy", "slices.yaml", "--audit", "500ms"]);
-        command.args(["--backoff-max", "300ms"]).current_dir(folder);
+        command.args(["--backoff-max", "300ms"]).args(more).current_dir(folder);
         let mut child = command.stderr(Stdio::piped()).spawn().expect("the program");
         let stderr = BufReader::new(child.stderr.take().expect("piped"));
         let (tell, lines) = channel();
@@ -88,7 +97,8 @@ impl Proxy {
     }
 }
 
-fn quiet(command: &mut Command) -> Running {
+fn quiet(mut command: impl std::borrow::BorrowMut<Command>) -> Running {
+    let command = command.borrow_mut();
     let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     Running(quiet.spawn().expect("it was probed"))
 }
@@ -213,6 +223,160 @@ fn a_controller_that_misbehaves_harms_no_other_slice() {
     });
 }
 
+/// A controller by TLS that behaves, for as long as the test; whether it was called.
+fn master_by_tls(listener: TcpListener, files: &Files) -> std::thread::JoinHandle<u64> {
+    let config = server(files);
+    std::thread::spawn(move || {
+        let (socket, _) = listener.accept().expect("the proxy calls");
+        socket.set_read_timeout(Some(Duration::from_millis(20))).expect("TCP");
+        let connection = rustls::ServerConnection::new(config).expect("good files");
+        let mut peer = Peer::over(rustls::StreamOwned::new(connection, socket));
+        peer.send(Body::Hello(tenuto_openflow::Hello::default()));
+        peer.wait(|body| matches!(body, Body::Hello(_)));
+        peer.send(Body::FeaturesRequest);
+        let Body::FeaturesReply(features) =
+            peer.wait(|body| matches!(body, Body::FeaturesReply(_))).body
+        else {
+            unreachable!("it was waited for")
+        };
+        peer.add(1, vec![Oxm::InPort(1)], vec![out(2)]);
+        peer.add(1, vec![Oxm::InPort(2)], vec![out(1)]);
+        peer.barrier();
+        features.datapath_id
+    })
+}
+
+fn server(files: &Files) -> Arc<rustls::ServerConfig> {
+    let read = |path: &str| std::fs::read(path).expect("made by the test");
+    let certificates = CertificateDer::pem_slice_iter(&read(&files.certificate))
+        .collect::<Result<Vec<_>, _>>()
+        .expect("PEM");
+    let key = PrivateKeyDer::from_pem_slice(&read(&files.key)).expect("PEM");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("some")
+        .with_no_client_auth()
+        .with_single_cert(certificates, key)
+        .expect("a pair");
+    Arc::new(config)
+}
+
+#[test]
+fn both_sides_speak_tls_and_strangers_are_turned_away() {
+    const TEST: &str = "proxied::both_sides_speak_tls_and_strangers_are_turned_away";
+    if !has_program("ovs-vswitchd", TEST) {
+        return;
+    }
+    in_lab(TEST, || {
+        let hosts = Hosts::new(2);
+        let folder = folder("tls");
+        let (ours, others) = (Files::make(&folder, "ours"), Files::make(&folder, "others"));
+        let called = master_by_tls(TcpListener::bind("127.0.0.1:6655").expect("free"), &ours);
+        let slices = "tenuto_slices: 1\nslices:\n  \
+            a: {datapath_id: 0x101, ports: [s1, s2], controllers: [\"tls:127.0.0.1:6655\"]}\n";
+        let flags = ours.flags();
+        let more = [&["--listen", "ptls:127.0.0.1:6653"][..], &flags].concat();
+        let mut proxy = Proxy::start_with(&folder, slices, &more);
+        // A switch without TLS, and one of another authority.
+        let plain = quiet(tenuto(&["switch", "--port", "s1", "--controller", CONTROLLER]));
+        proxy.wait_for("tls:127.0.0.1:");
+        drop(plain);
+        let mut stranger =
+            tenuto(&["switch", "--port", "s1", "--controller", "tls:127.0.0.1:6653"]);
+        stranger.args(others.flags());
+        let stranger = quiet(stranger);
+        proxy.wait_for("tls:127.0.0.1:");
+        drop(stranger);
+        let switch = OpenVswitch::start(&["s1", "s2"], Some(7));
+        switch.call_by_tls("ssl:127.0.0.1:6653", [&ours.ca, &ours.certificate, &ours.key]);
+        proxy.wait_for("slices are in front of the switch");
+        assert_eq!(called.join().expect("it is called"), 0x101);
+        reach(&hosts, 1, 2);
+        let told = proxy.stop();
+        assert!(!told.iter().any(|line| line.contains("was refused:")), "{told:?}");
+    });
+}
+
+/// A port that goes and one that comes with its number: slices are told by names.
+#[test]
+fn a_port_that_takes_the_number_of_another_is_not_the_slices() {
+    const TEST: &str = "proxied::a_port_that_takes_the_number_of_another_is_not_the_slices";
+    if !has_program("ovs-vswitchd", TEST) {
+        return;
+    }
+    in_lab(TEST, || {
+        let hosts = Hosts::new(4);
+        let controller = TcpListener::bind("127.0.0.1:6655").expect("a network of its own");
+        let slices = "tenuto_slices: 1\nslices:\n  \
+            a: {datapath_id: 1, ports: [s1, s2], controllers: [\"tcp:127.0.0.1:6655\"]}\n";
+        let mut proxy = Proxy::start(&folder("renumbered"), slices);
+        let switch = OpenVswitch::start(&["s1", "s2", "s3"], Some(7));
+        let mut peer = Peer::accept(&controller);
+        peer.add(1, Vec::new(), vec![out(port::FLOOD)]);
+        peer.barrier();
+        reach(&hosts, 1, 2);
+        switch.vsctl(&["del-port", "br0", "s2"]);
+        let number = ["--", "set", "interface", "s4", "ofport_request=2"];
+        switch.vsctl(&[&["add-port", "br0", "s4"][..], &number].concat());
+        proxy.wait_for("slices begin anew with it");
+        // It has come again, and is emptied before it is asked for its ports.
+        proxy.wait_for("slice a: the switch has no port s2, but ");
+        assert_eq!((hosts.ping(1, 4, 2).0, hosts.ping(1, 3, 2).0), (0, 0));
+        proxy.stop();
+    });
+}
+
+/// Two controllers of one slice: the master's entries count, the slave hears of no frames until it takes over.
+#[test]
+fn controllers_of_a_slice_have_their_roles() {
+    in_lab("proxied::controllers_of_a_slice_have_their_roles", || {
+        let hosts = Hosts::new(2);
+        let listen = |port: u16| TcpListener::bind(("127.0.0.1", port)).expect("free");
+        let (one, other) = (listen(6655), listen(6656));
+        let slices = "tenuto_slices: 1\nslices:\n  \
+            a: {datapath_id: 1, ports: [s1, s2], controllers: [\"tcp:127.0.0.1:6655\", \"tcp:127.0.0.1:6656\"]}\n";
+        let mut proxy = Proxy::start(&folder("roles"), slices);
+        let _switch = quiet(tenuto(&[
+            "switch",
+            "--port",
+            "s1",
+            "--port",
+            "s2",
+            "--controller",
+            CONTROLLER,
+            "--backoff-max",
+            "200ms",
+        ]));
+        proxy.wait_for("slices are in front of the switch");
+        let (mut first, mut second) = (Peer::accept(&one), Peer::accept(&other));
+        let ask = |peer: &mut Peer, role, generation_id| {
+            peer.send(Body::RoleRequest(Role { role, generation_id }));
+            peer.wait(|body| matches!(body, Body::RoleReply(_)));
+        };
+        ask(&mut first, ControllerRole::Master, 1);
+        ask(&mut second, ControllerRole::Slave, 1);
+        second.add(9, Vec::new(), vec![out(port::FLOOD)]);
+        let Body::Error(error) = second.wait(|body| matches!(body, Body::Error(_))).body else {
+            unreachable!("it was waited for")
+        };
+        assert_eq!(error.error().map(|it| it.name()), Some("OFPBRC_IS_SLAVE"));
+        first.add(1, Vec::new(), vec![to_controller()]);
+        first.barrier();
+        assert_eq!(hosts.ping(1, 2, 1).0, 0);
+        first.wait(|body| matches!(body, Body::PacketIn(_)));
+        second.barrier();
+        assert!(!second.heard.iter().any(|it| matches!(it.body, Body::PacketIn(_))));
+        // The first is lost: its entries stay, the second takes over.
+        drop(first);
+        ask(&mut second, ControllerRole::Master, 2);
+        second.add(9, Vec::new(), vec![out(port::FLOOD)]);
+        second.barrier();
+        reach(&hosts, 1, 2);
+        proxy.stop();
+    });
+}
+
 #[test]
 fn a_switch_that_lacks_a_port_is_told_and_another_is_waited_for() {
     in_lab("proxied::a_switch_that_lacks_a_port_is_told_and_another_is_waited_for", || {
@@ -255,7 +419,7 @@ fn what_a_proxy_cannot_keep_is_refused_by_name() {
             "`buffer`",
             "`fail_mode: standalone`",
             "`listen`",
-            "it has 0 controllers, and needs one",
+            "it has 0 controllers, and needs 1 to 16",
         ],
     );
     let with = |more: &str| format!("controllers: [\"tcp:127.0.0.1:6655\"], {more}");
@@ -264,7 +428,8 @@ fn what_a_proxy_cannot_keep_is_refused_by_name() {
     };
     refused(&two("ports: [s1]", "ports: [s1], vlans: [7]"), &["slices a and b would both own"]);
     refused(&two("ports: [s1], tables: 200", "ports: [s2], tables: 54"), &["254 tables", "253"]);
-    refused("  a: {datapath_id: 1, ports: [s1], controllers: [\"tls:c:1\"]}\n", &["no TLS"]);
+    let by_tls = "  a: {datapath_id: 1, ports: [s1], controllers: [\"tls:c:1\"]}\n";
+    refused(by_tls, &["TLS needs an authority", "--tls-ca FILE"]);
     let (is_done, said) = run(&mut tenuto(&["proxy", "nowhere.yaml"]));
     assert!(!is_done && said.contains("nowhere.yaml"), "{said}");
 }

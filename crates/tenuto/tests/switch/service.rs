@@ -139,7 +139,7 @@ pub(crate) fn take(port: &mut PacketPort, into: &mut Vec<(u16, u32)>) {
 }
 
 /// Sends frames of `FIRST`, one in some milliseconds, until told to stop; how many, and what came.
-fn traffic(hosts: &Hosts, is_over: &AtomicBool) -> (u32, Vec<(u16, u32)>) {
+pub(crate) fn traffic(hosts: &Hosts, is_over: &AtomicBool) -> (u32, Vec<(u16, u32)>) {
     let (mut from, mut to) = (hosts.port(1), hosts.port(2));
     let mut poll = PollSet::new();
     poll.add(to.poll_fd().expect("pollable"), Interest::Read);

@@ -2,7 +2,7 @@
 
 use crate::lab::{Hosts, PATIENCE, SWITCH, Switch, in_lab, run, tenuto};
 use crate::peer::Peer;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::io::Read;
@@ -14,10 +14,10 @@ use std::time::Duration;
 use tenuto_openflow::{Body, Hello};
 
 /// An authority and a certificate that it signed, in files.
-struct Files {
-    ca: String,
-    certificate: String,
-    key: String,
+pub(crate) struct Files {
+    pub(crate) ca: String,
+    pub(crate) certificate: String,
+    pub(crate) key: String,
 }
 
 fn folder() -> PathBuf {
@@ -27,14 +27,17 @@ fn folder() -> PathBuf {
 }
 
 impl Files {
-    fn make(folder: &Path, name: &str) -> Self {
+    pub(crate) fn make(folder: &Path, name: &str) -> Self {
         let mut params = CertificateParams::new(Vec::new()).expect("no names");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        // OpenSSL finds issuers by their names.
+        params.distinguished_name.push(DnType::CommonName, format!("authority of {name}"));
         let key = KeyPair::generate().expect("random numbers");
         let issuer = CertifiedIssuer::self_signed(params, key).expect("an authority");
         let key = KeyPair::generate().expect("random numbers");
         let names = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
-        let params = CertificateParams::new(names).expect("good names");
+        let mut params = CertificateParams::new(names).expect("good names");
+        params.distinguished_name.push(DnType::CommonName, name);
         let certificate = params.signed_by(&key, &issuer).expect("signed");
         let write = |end: &str, text: String| {
             let path = folder.join(format!("{name}-{end}.pem"));
@@ -48,7 +51,7 @@ impl Files {
         }
     }
 
-    fn flags(&self) -> [&str; 6] {
+    pub(crate) fn flags(&self) -> [&str; 6] {
         ["--tls-ca", &self.ca, "--tls-cert", &self.certificate, "--tls-key", &self.key]
     }
 }

@@ -119,6 +119,12 @@ impl Switch {
         }
     }
 
+    /// The connections that want such a message.
+    pub(in crate::switch) fn hearers(&self, kind: Asynchronous, reason: u8) -> Vec<ConnectionId> {
+        let hearers = self.connections.iter().filter(|c| c.wants(kind, reason));
+        hearers.map(|connection| connection.id).collect()
+    }
+
     /// Whether any controller wants such a message: it is not made otherwise.
     pub(in crate::switch) fn is_wanted(&self, kind: Asynchronous, reason: u8) -> bool {
         self.connections.iter().any(|c| c.wants(kind, reason))

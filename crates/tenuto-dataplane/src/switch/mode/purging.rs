@@ -1,23 +1,61 @@
-//! What has lost its place at a swap leaves the queues, at once or in steps between which signals leave.
+//! What has lost its place at a swap leaves the queues, at once or in steps between which the switch serves on.
 
 use super::swapped::{PURGE_STEP_FRAMES, Swapped};
 use crate::egress::Egress;
 use crate::switch::actions::group::GroupState;
+use crate::switch::port::PortState;
 use crate::switch::{Switch, SwitchEvent};
 use crate::{DropReason, Dropped, Effects, Frames};
 use tenuto_openflow::ModeEventKind;
 use tenuto_wire::frame_bytes;
 
 impl Switch {
-    /// Whether a change of the mode leaves its purge to [`Self::purge_some`] from now on, so that signals can leave in between.
-    /// Until that is done nothing else leaves.
-    pub const fn purge_in_steps(&mut self, in_steps: bool) {
-        self.purging.in_steps = in_steps;
+    /// From now on a change of the mode leaves its purge to [`Self::purge_some`], so that the switch serves on meanwhile. Only a
+    /// planned switch does: the queues of its flows are the same in all modes, so that none of its frames can overtake another
+    /// of its flow that was not asked yet.
+    pub const fn purge_in_steps(&mut self) {
+        self.purging.in_steps = self.general.is_none();
     }
 
-    /// Asks some of the frames that a change of the mode has left in queues where they belong; whether others are left.
-    pub fn purge_some(&mut self, frames: &mut impl Frames, fx: &mut Effects<SwitchEvent>) -> bool {
-        self.purge_at_most(PURGE_STEP_FRAMES, frames, fx)
+    /// Whether frames are left that were not asked since the last change of the mode.
+    #[inline]
+    pub const fn is_purging(&self) -> bool {
+        self.purging.owed.is_some()
+    }
+
+    /// Asks some of the frames that a change of the mode has left in queues where they belong: first at ports that send nothing
+    /// until they know, then at those that do not know what comes next.
+    #[cold]
+    pub fn purge_some(&mut self, frames: &mut impl Frames, fx: &mut Effects<SwitchEvent>) {
+        let Some(mut owed) = self.purging.owed.take() else { return };
+        let (count, first) = (self.ports.len(), owed.turn);
+        let mut most = PURGE_STEP_FRAMES;
+        // Each in turn, so that none waits for all that others have to ask.
+        for place in (0..count).map(|nth| (first + nth) % count).cycle() {
+            let waits = self.ports.iter().any(|port| port.egress.waits_for_asking());
+            let asks = |port: &PortState| match waits {
+                true => port.egress.waits_for_asking(),
+                false => port.egress.is_next_unknown(),
+            };
+            if most == 0 || !self.ports.iter().any(asks) {
+                break;
+            }
+            if asks(&self.ports[place]) {
+                owed.purged += self.purge_port(place, owed.to, &mut 1, frames, fx).1;
+                owed.turn = (place + 1) % count;
+                most -= 1;
+            }
+        }
+        while owed.place < count {
+            let (is_done, purged) = self.purge_port(owed.place, owed.to, &mut most, frames, fx);
+            owed.purged += purged;
+            if !is_done {
+                self.purging.owed = Some(owed);
+                return;
+            }
+            owed.place += 1;
+        }
+        self.swapped(owed, fx);
     }
 
     /// The tables of another level are in force: frames in queues are to be asked where they belong.
@@ -34,46 +72,41 @@ impl Switch {
         }
     }
 
-    /// Asks all frames that are left.
-    pub(in crate::switch) fn finish_purge(
-        &mut self,
-        frames: &mut impl Frames,
-        fx: &mut Effects<SwitchEvent>,
-    ) {
-        self.purge_at_most(usize::MAX, frames, fx);
-    }
-
-    fn purge_at_most(
-        &mut self,
-        mut most: usize,
-        frames: &mut impl Frames,
-        fx: &mut Effects<SwitchEvent>,
-    ) -> bool {
-        let Some(mut owed) = self.purging.owed.take() else { return false };
-        while owed.place < self.ports.len() {
-            let (is_done, purged) = self.purge_port(owed.place, owed.to, &mut most, frames, fx);
-            owed.purged += purged;
-            if !is_done {
-                self.purging.owed = Some(owed);
-                return true;
-            }
-            owed.place += 1;
+    /// A purge that is under way gives way to that of another change, which asks all again.
+    pub(in crate::switch) fn end_purge(&mut self, fx: &mut Effects<SwitchEvent>) {
+        if let Some(owed) = self.purging.owed.take() {
+            self.swapped(owed, fx);
         }
-        self.swapped(owed, fx);
-        false
     }
 
-    /// All frames in queues, as nobody is told.
+    /// Asks all frames that are left.
+    fn finish_purge(&mut self, frames: &mut impl Frames, fx: &mut Effects<SwitchEvent>) {
+        let Some(mut owed) = self.purging.owed.take() else { return };
+        owed.purged += self.purge_ports(owed.to, frames, fx);
+        self.swapped(owed, fx);
+    }
+
+    /// All frames in queues, as nobody is told; how many have left.
     pub(in crate::switch) fn purge_all(
         &mut self,
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) -> u32 {
-        self.finish_purge(frames, fx);
+        self.end_purge(fx);
+        self.ports.iter_mut().for_each(|port| port.egress.begin_rearranging());
+        self.purge_ports(self.level, frames, fx)
+    }
+
+    fn purge_ports(
+        &mut self,
+        level: u8,
+        frames: &mut impl Frames,
+        fx: &mut Effects<SwitchEvent>,
+    ) -> u32 {
         let mut purged = 0;
         for place in 0..self.ports.len() {
-            self.ports[place].egress.begin_rearranging();
-            purged += self.purge_port(place, self.level, &mut usize::MAX.clone(), frames, fx).1;
+            purged += self.purge_port(place, level, &mut usize::MAX.clone(), frames, fx).1;
+            self.ports[place].egress.close_ranks();
         }
         purged
     }
@@ -115,7 +148,7 @@ impl Switch {
 
     /// A swap is over: it is counted and told.
     pub(in crate::switch) fn swapped(&mut self, it: Swapped, fx: &mut Effects<SwitchEvent>) {
-        let Swapped { at, epoch, from, to, admitted, purged, place: _ } = it;
+        let Swapped { at, epoch, from, to, admitted, purged, place: _, turn: _ } = it;
         self.purged += u64::from(purged);
         fx.events.push(SwitchEvent::Swapped { at, epoch, from, to, admitted, purged });
         let kind = match to.cmp(&from) {

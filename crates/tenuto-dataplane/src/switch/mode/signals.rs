@@ -157,7 +157,6 @@ impl Switch {
         frames: &mut impl Frames,
         fx: &mut Effects<SwitchEvent>,
     ) {
-        self.finish_purge(frames, fx);
         let from = self.level;
         let changed = (level, admitted) != (self.level, self.admitted);
         // The last step of a return; to join at a lower level is none.
@@ -171,10 +170,14 @@ impl Switch {
         self.raises += u64::from(level > from);
         self.returns += u64::from(resumed);
         let epoch = self.agent.as_ref().map_or(0, ModeAgent::epoch);
-        let swapped = Swapped { at: now, epoch, from, to: level, admitted, purged, place: 0 };
+        let swapped =
+            Swapped { at: now, epoch, from, to: level, admitted, purged, place: 0, turn: 0 };
         match level == from {
             true => self.swapped(swapped, fx),
-            false => self.begin_purge(swapped, frames, fx),
+            false => {
+                self.end_purge(fx);
+                self.begin_purge(swapped, frames, fx);
+            }
         }
     }
 

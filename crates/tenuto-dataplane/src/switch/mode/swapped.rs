@@ -2,9 +2,9 @@
 
 use tenuto_units::Instant;
 
-/// Frames that are asked where they belong before a signal that waits can leave: what the analysis charges
+/// Frames that are asked where they belong before a frame or signal that waits is served: what the analysis charges
 /// a hop of signals with (docs/theory/analysis.md, "D_mc").
-pub const PURGE_STEP_FRAMES: usize = 64;
+pub const PURGE_STEP_FRAMES: usize = 16;
 
 /// How a switch purges, and what is left of the last swap.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,4 +24,6 @@ pub(in crate::switch) struct Swapped {
     pub(in crate::switch) purged: u32,
     /// The place of the port that is asked.
     pub(in crate::switch) place: usize,
+    /// The place of the port whose turn it is among those that wait.
+    pub(in crate::switch) turn: usize,
 }

@@ -27,14 +27,16 @@ pub trait Datapath {
     ) -> Option<Work>;
 
     /// See [`Switch::purge_in_steps`]; slices know no modes.
-    fn purge_in_steps(&mut self, in_steps: bool) {
-        let _ = in_steps;
+    fn purge_in_steps(&mut self) {}
+
+    /// See [`Switch::is_purging`].
+    fn is_purging(&self) -> bool {
+        false
     }
 
-    /// See [`Switch::purge_some`].
-    fn purge_some(&mut self, frames: &mut impl Frames, fx: &mut Effects<SwitchEvent>) -> bool {
-        let _ = (frames, fx);
-        false
+    /// See [`Switch::mode`].
+    fn mode(&self) -> (u8, u8, u64) {
+        (0, 0, 0)
     }
 
     /// See [`Switch::control_from`].
@@ -160,12 +162,16 @@ impl Datapath for Switch {
         Self::receive_next(self, now, burst, frames, fx)
     }
 
-    fn purge_in_steps(&mut self, in_steps: bool) {
-        Self::purge_in_steps(self, in_steps);
+    fn purge_in_steps(&mut self) {
+        Self::purge_in_steps(self);
     }
 
-    fn purge_some(&mut self, frames: &mut impl Frames, fx: &mut Effects<SwitchEvent>) -> bool {
-        Self::purge_some(self, frames, fx)
+    fn is_purging(&self) -> bool {
+        Self::is_purging(self)
+    }
+
+    fn mode(&self) -> (u8, u8, u64) {
+        Self::mode(self)
     }
 
     fn control_from(

@@ -11,7 +11,7 @@ use tenuto_openflow::constants::ethertype;
 const VLANS: usize = 4_096;
 /// The bits of a tag that name its VLAN.
 const VLAN_MASK: u16 = 0xfff;
-/// Tags that are passed over; behind more no address is found.
+/// Tags that are passed over; frames with more are nobody's.
 const TAGS_MAX: usize = 8;
 
 /// What a slice may receive and send.
@@ -98,7 +98,7 @@ impl SliceTraffic {
         if self.vlans.is_none() && self.networks.is_empty() {
             return true;
         }
-        let (vlan, network) = headers(frame);
+        let Some((vlan, network)) = headers(frame) else { return false };
         self.has_vlan(vlan) && self.has_addresses(network, frame)
     }
 
@@ -140,16 +140,21 @@ enum Network {
     Other,
 }
 
-/// The outermost VLAN of a frame, 0 without one, and what is behind its tags.
-fn headers(frame: &[u8]) -> (u16, Network) {
-    let (mut at, mut vlan) = (12, None);
-    for _ in 0..TAGS_MAX {
-        let is_tag = matches!(short(frame, at), ethertype::VLAN | ethertype::SERVICE_VLAN);
-        if !is_tag || frame.len() < at + 6 {
-            break;
+/// The outermost VLAN of a frame, 0 without one, and what is behind its tags; `None` behind too many of them.
+///
+/// A tag with a priority only is as none: hosts take it away, and go by the one behind it.
+fn headers(frame: &[u8]) -> Option<(u16, Network)> {
+    let (mut at, mut vlan, mut tags) = (12, 0, 0);
+    while matches!(short(frame, at), ethertype::VLAN | ethertype::SERVICE_VLAN)
+        && frame.len() >= at + 6
+    {
+        if tags == TAGS_MAX {
+            return None;
         }
-        vlan = vlan.or(Some(short(frame, at + 2) & VLAN_MASK));
-        at += 4;
+        if vlan == 0 {
+            vlan = short(frame, at + 2) & VLAN_MASK;
+        }
+        (at, tags) = (at + 4, tags + 1);
     }
     let behind = at + 2;
     let network = match short(frame, at) {
@@ -157,7 +162,7 @@ fn headers(frame: &[u8]) -> (u16, Network) {
         ethertype::ARP if frame.len() >= behind + 28 => Network::Arp(behind),
         _ => Network::Other,
     };
-    (vlan.unwrap_or(0), network)
+    Some((vlan, network))
 }
 
 fn short(frame: &[u8], at: usize) -> u16 {
@@ -280,6 +285,14 @@ mod tests {
         in_service.splice(12..12, [0x88, 0xa8, 0, 99]);
         assert!(!traffic.claims(1, &in_service), "99 is outside of 10");
         assert!(traffic.claims(1, &[]), "no header, no tag");
+        for inner in [10, 11] {
+            let mut twice = ipv4(inner, A, B);
+            twice.splice(12..12, [0x81, 0, 0xe0, 0]);
+            assert_eq!(traffic.claims(1, &twice), inner == 10, "a host goes by the tag behind it");
+        }
+        let mut many = ipv4(0, A, B);
+        many.splice(12..12, [0x81, 0, 0xe0, 0].repeat(9));
+        assert!(!traffic.claims(1, &many), "nobody looks behind so many tags");
     }
 
     #[test]

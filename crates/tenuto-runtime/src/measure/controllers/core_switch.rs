@@ -57,7 +57,7 @@ impl CoreSwitch {
     }
 }
 
-fn config(datapath_id: u64) -> SwitchConfig {
+pub(super) fn config(datapath_id: u64) -> SwitchConfig {
     let rate = Rate::from_bps(LINE_BPS).expect("not zero");
     let egress = EgressConfig { rate, queues: 8, buffer_bits: 1 << 24, unpromised_from: None };
     SwitchConfig {

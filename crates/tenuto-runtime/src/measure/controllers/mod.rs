@@ -15,11 +15,13 @@ mod delays;
 mod emulated_switch;
 mod load;
 mod question;
+mod shared_switch;
 mod subject;
 
 pub use core_switch::CoreSwitch;
 pub use delays::Delays;
 pub use load::{Load, LoadFigures, LoadKind};
+pub use shared_switch::SharedSwitch;
 
 use crate::measure::Spread;
 use std::io;

@@ -1,12 +1,13 @@
-//! The controller of one slice: reached beside the loop, heard within its budget.
+//! One controller of a slice: reached beside the loop, heard within its budget.
 
 use super::super::channel::{Channel, Ended};
 use super::super::dial::{Dial, Dialled, Way};
 use super::super::endpoint::Endpoint;
 use super::super::telling::Quota;
+use super::super::tls::Tls;
 use super::guest::{BEHIND_BYTES, WAITING_MAX};
 use super::setup::ProxiedSlice;
-use tenuto_dataplane::switch::{ConnectionId, ProxyEffects, SliceProxy};
+use tenuto_dataplane::switch::{ConnectionId, ProxyEffects, ProxyPeer, SliceProxy};
 use tenuto_io::PollSet;
 use tenuto_units::{Instant, Span};
 
@@ -34,11 +35,14 @@ enum Link {
 
 /// A slice's controller.
 pub(super) struct Controller {
+    /// The place of its slice, and its connection there.
+    pub(super) peer: ProxyPeer,
     /// The name of the slice.
     pub(super) slice: String,
     /// How it is called in news.
     pub(super) name: String,
     endpoint: Endpoint,
+    tls: Option<Tls>,
     link: Link,
     failures: u32,
     pub(super) told: Quota,
@@ -47,10 +51,18 @@ pub(super) struct Controller {
 }
 
 impl Controller {
-    pub(super) fn new(slice: &ProxiedSlice) -> Self {
-        let endpoint = slice.controller.clone();
+    /// One of the controllers of a slice at this place, which is its `number`th.
+    pub(super) fn new(
+        (place, slice): (usize, &ProxiedSlice),
+        number: u16,
+        endpoint: &Endpoint,
+        tls: Option<&Tls>,
+    ) -> Self {
+        let endpoint = endpoint.clone();
         let (host, port) = (&endpoint.host, endpoint.port);
         Self {
+            peer: ProxyPeer { slice: place, connection: ConnectionId(number) },
+            tls: tls.cloned(),
             slice: slice.name.clone(),
             name: format!("controller of {} at {host}:{port}", slice.name),
             endpoint,
@@ -81,7 +93,6 @@ impl Controller {
     /// Goes on reaching it; what came of it, if anything did.
     pub(super) fn reach(
         &mut self,
-        slice: usize,
         now: Instant,
         backoff_max: Span,
         poll: &mut PollSet,
@@ -92,15 +103,15 @@ impl Controller {
                 Dialled::Failed(why) => return Some(Err(why)),
             };
             self.end(poll);
-            let id = ConnectionId(u16::try_from(slice + 1).unwrap_or(u16::MAX));
             let name = self.name.clone();
+            let id = self.peer.connection;
             self.link = Link::Up(Channel::new(id, name, stream, ASYNC_BYTES_MAX, now, poll));
             return Some(Ok(()));
         }
         if matches!(self.link, Link::Waiting(until) if until > now) {
             return None;
         }
-        let way = Way { endpoint: self.endpoint.clone(), tls: None, backoff_max };
+        let way = Way { endpoint: self.endpoint.clone(), tls: self.tls.clone(), backoff_max };
         self.link = match Dial::start(way, self.failures, poll) {
             Ok(dial) => Link::Dialling(dial),
             Err(error) => {
@@ -114,7 +125,6 @@ impl Controller {
     /// What it has said, as far as its budget goes and the switch keeps up.
     pub(super) fn hear(
         &mut self,
-        slice: usize,
         (now, probe, is_behind): (Instant, Span, bool),
         proxy: &mut SliceProxy,
         poll: &PollSet,
@@ -129,13 +139,13 @@ impl Controller {
         for _ in 0..TURN {
             let at = match is_behind || out.to_switch.len() > BEHIND_BYTES {
                 true => now + PAUSE,
-                false => proxy.message_at(slice, now, channel.next_bytes()),
+                false => proxy.message_at(self.peer.slice, now, channel.next_bytes()),
             };
             channel.budget_at = (at > now && channel.has_message()).then_some(at);
             if channel.budget_at.is_some() || !channel.next_message(&mut message) {
                 break;
             }
-            if !proxy.from_controller(slice, now, &message, out) {
+            if !proxy.from_controller(self.peer, now, &message, out) {
                 return Err("what it sent is no OpenFlow 1.3".into());
             }
         }
@@ -199,7 +209,7 @@ mod tests {
             ports: vec!["1".into()],
             vlans: None,
             networks: Vec::new(),
-            controller: Endpoint::parse("tcp:c:1").expect("it is one"),
+            controllers: Vec::new(),
             tables: 1,
             entries_max: 1,
             masks_max: 1,
@@ -208,10 +218,11 @@ mod tests {
             meters_max: 1,
             budget: MessageBudget::default(),
         };
-        let mut controller = Controller::new(&slice);
-        let at = |ms| Instant::ZERO + Span::from_ms(ms);
+        let at = Endpoint::parse("tcp:c:1").expect("it is one");
+        let mut controller = Controller::new((0, &slice), 1, &at, None);
+        let since = |ms| Instant::ZERO + Span::from_ms(ms);
         let told = [(0, 0), (5, 1), (9, 500), (9, 1_001), (9, 2_500), (3, 2_501)]
-            .map(|(dropped, ms)| controller.take_limited(dropped, at(ms)));
+            .map(|(dropped, ms)| controller.take_limited(dropped, since(ms)));
         assert_eq!(told, [None, Some(5), None, Some(4), None, Some(3)]);
     }
 }

@@ -23,26 +23,42 @@ const PORTS_MAX: usize = 4_096;
 const VERSION: u8 = 4;
 const CONNECTION: ConnectionId = ConnectionId(0);
 
+/// Has a switch forget its entries, groups and meters.
+fn empty(channel: &mut Channel) {
+    for body in SliceProxy::emptying() {
+        channel.queue(&Message::new(0, body).to_bytes());
+    }
+}
+
 /// A switch of others.
 pub(super) struct Guest {
     pub(super) channel: Channel,
     ports: Vec<Port>,
+    /// Which number each name has, as slices are told by names.
+    numbers: Vec<(String, u32)>,
     greeted_by: Instant,
     /// The slices in front of it, once its ports are known.
     pub(super) proxy: Option<SliceProxy>,
 }
 
 impl Guest {
-    /// Greets it, and asks for its ports.
+    /// Greets it, empties it, and asks for its ports.
     pub(super) fn new(peer: String, stream: Stream, now: Instant, poll: &mut PollSet) -> Self {
         let mut channel = Channel::new(CONNECTION, peer, stream, usize::MAX, now, poll);
         // It may stop reading until its own answers are read: these always are.
         channel.answers_max = usize::MAX;
+        channel.queue(&Message::new(0, Body::Hello(Hello::default())).to_bytes());
+        // Entries of before would go on, whatever ports it has now.
+        empty(&mut channel);
         let ports = MultipartRequest::new(RequestBody::PortDescription);
-        for body in [Body::Hello(Hello::default()), Body::MultipartRequest(ports)] {
-            channel.queue(&Message::new(0, body).to_bytes());
+        channel.queue(&Message::new(0, Body::MultipartRequest(ports)).to_bytes());
+        Self {
+            channel,
+            ports: Vec::new(),
+            numbers: Vec::new(),
+            greeted_by: now + GREETING,
+            proxy: None,
         }
-        Self { channel, ports: Vec::new(), greeted_by: now + GREETING, proxy: None }
     }
 
     /// Whether so much waits for it that no more is made.
@@ -81,6 +97,13 @@ impl Guest {
             if message[0] < VERSION || (message[0] != VERSION && !is_hello) {
                 return Err(format!("it speaks version {} of OpenFlow, not 4 (1.3)", message[0]));
             }
+            if message[1] == message_type::PORT_STATUS
+                && let Err(why) = self.watch_numbers(&message)
+            {
+                // As far as it reads that before the end; else it is emptied when it comes again.
+                empty(&mut self.channel);
+                return Err(why);
+            }
             match &mut self.proxy {
                 Some(proxy) => proxy.from_switch(now, &message, out),
                 None => is_new |= self.greet(&message, slices, out)?,
@@ -117,11 +140,30 @@ impl Guest {
         }
         if is_last {
             let ports = std::mem::take(&mut self.ports);
+            let named =
+                ports.iter().filter_map(|it| Some((it.name.as_str()?.to_owned(), it.port_no)));
+            self.numbers = named.collect();
             let mut proxy = setup::proxy(slices, ports).map_err(|error| error.to_string())?;
             proxy.start(out);
             self.proxy = Some(proxy);
         }
         Ok(is_last)
+    }
+
+    /// Entries name ports by numbers, and slices by names. Where these are no longer those that they were, another port may
+    /// have the number of a slice's: the switch has to come anew.
+    fn watch_numbers(&self, message: &[u8]) -> Result<(), Ended> {
+        let Ok(Message { body: Body::PortStatus(status), .. }) = Message::parse(message) else {
+            return Ok(());
+        };
+        let (name, number) = (status.port.name.as_str().unwrap_or_default(), status.port.port_no);
+        let changed = self.numbers.iter().find(|(known, at)| (known == name) != (*at == number));
+        match changed {
+            Some((known, at)) => Err(format!(
+                "its port {at} was {known}, and {name} is its port {number} now: slices begin anew with it"
+            )),
+            None => Ok(()),
+        }
     }
 
     /// Sends it what it takes.

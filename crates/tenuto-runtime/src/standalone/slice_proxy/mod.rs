@@ -1,6 +1,6 @@
-//! A proxy that puts slices in front of a switch of others: one thread, one switch, a controller for each slice.
+//! A proxy that puts slices in front of a switch of others: one thread, one switch, controllers of each slice.
 //!
-//! The switch connects to it as to its controller; it connects to each slice's controller as that slice's switch. What is
+//! The switch connects to it as to its controller; it connects to each slice's controllers as that slice's switch. What is
 //! judged and translated is the core's ([`SliceProxy`]); here are sockets, and limits of what waits for them. A switch
 //! that comes again is emptied, and slices begin anew with it.
 
@@ -15,18 +15,16 @@ pub use self::news::ProxyNews;
 pub use self::setup::ProxiedSlice;
 use super::channel::Ended;
 use super::endpoint::ListenAt;
-use super::stream::Stream;
+use super::listener::Listener;
+use super::settings::TlsFiles;
 use super::telling::{Quota, Telling};
+use super::tls::Tls;
 use std::io;
-use std::net::TcpListener;
 use std::os::fd::AsRawFd;
-use tenuto_dataplane::switch::{ProxyEffects, ProxyEvent, SliceProxy};
+use tenuto_dataplane::switch::{ConnectionId, ProxyEffects, ProxyEvent, SliceProxy};
 use tenuto_io::signals::{Signal, SignalFd};
-use tenuto_io::{Interest, MonotonicClock, PollKey, PollSet};
+use tenuto_io::{Interest, MonotonicClock, PollSet};
 use tenuto_units::{Instant, Span};
-
-/// Connections taken in per turn.
-const ACCEPTED_MAX: usize = 4;
 
 /// What the proxy does.
 #[derive(Clone, Debug)]
@@ -41,13 +39,14 @@ pub struct ProxySettings {
     pub probe: Span,
     /// Longest pause between attempts to reach a controller.
     pub backoff_max: Span,
+    /// Certificates, if there is TLS on either side.
+    pub tls: Option<TlsFiles>,
 }
 
 struct Proxy {
     settings: ProxySettings,
     poll: PollSet,
-    listener: TcpListener,
-    listener_key: PollKey,
+    listener: Listener,
     guest: Option<Guest>,
     controllers: Vec<Controller>,
     audit_at: Instant,
@@ -85,21 +84,22 @@ impl Proxy {
         settings: ProxySettings,
         tell: impl FnMut(ProxyNews) + Send + 'static,
     ) -> io::Result<Self> {
-        let ListenAt { host, port, .. } = &settings.listen;
-        let listener = TcpListener::bind((host.as_str(), *port)).map_err(|error| {
-            io::Error::new(error.kind(), format!("listening at {host}:{port}: {error}"))
-        })?;
-        listener.set_nonblocking(true)?;
-        let mut telling = Telling::start(tell, ProxyNews::Untold)?;
-        telling.tell(ProxyNews::Listening(listener.local_addr()?));
+        let tls = settings.tls.as_ref().map(Tls::load).transpose()?;
         let mut poll = PollSet::new();
-        let listener_key = poll.add(listener.as_raw_fd(), Interest::Read);
-        let controllers = settings.slices.iter().map(Controller::new).collect();
+        let listener = Listener::open(0, &settings.listen, tls.as_ref(), &mut poll)?;
+        let mut telling = Telling::start(tell, ProxyNews::Untold)?;
+        telling.tell(ProxyNews::Listening(listener.socket.local_addr()?));
+        let mut controllers = Vec::new();
+        for (place, slice) in settings.slices.iter().enumerate() {
+            for (number, endpoint) in (1..).zip(&slice.controllers) {
+                let of = (place, slice);
+                controllers.push(Controller::new(of, number, endpoint, tls.as_ref()));
+            }
+        }
         Ok(Self {
             settings,
             poll,
             listener,
-            listener_key,
             guest: None,
             controllers,
             audit_at: Instant::ZERO,
@@ -119,20 +119,19 @@ impl Proxy {
         let is_up = self.guest.as_ref().is_some_and(|guest| guest.proxy.is_some());
         let audit = is_up.then_some(self.audit_at);
         let controllers = self.controllers.iter().filter_map(|it| it.deadline(now, probe));
-        let all = controllers.chain(guest).chain(audit).chain(untold);
+        let handshakes = self.listener.full_until;
+        let all = controllers.chain(guest).chain(audit).chain(untold).chain(handshakes);
         all.fold(now + Span::from_s(1), Instant::min)
     }
 
     fn turn(&mut self) {
         let now = MonotonicClock::now();
-        if self.poll.readiness(self.listener_key).readable {
-            self.accept(now);
-        }
+        self.accept(now);
         if let Err(why) = self.hear_switch(now) {
             self.lose_switch(&why, now);
         }
-        for slice in 0..self.controllers.len() {
-            self.turn_of(slice, now);
+        for place in 0..self.controllers.len() {
+            self.turn_of(place, now);
         }
         self.audit(now);
         self.tell_events(now);
@@ -140,18 +139,22 @@ impl Proxy {
     }
 
     fn accept(&mut self, now: Instant) {
-        for _ in 0..ACCEPTED_MAX {
-            let Ok((stream, peer)) = self.listener.accept() else { return };
-            let peer = peer.to_string();
-            if let Some(guest) = &self.guest {
-                let why = format!("the switch at {} is there", guest.channel.peer);
-                if self.strangers.takes(now) {
-                    self.telling.tell(ProxyNews::Gone { peer, why });
+        let (mut fresh, mut refused) = (Vec::new(), Vec::new());
+        self.listener.take(&self.poll, &mut fresh, &mut refused);
+        for (stream, caller) in fresh {
+            match &self.guest {
+                Some(guest) => {
+                    let why = format!("the switch at {} is there", guest.channel.peer);
+                    refused.push((caller.name, why));
                 }
-                continue;
+                None => {
+                    self.guest = Some(Guest::new(caller.name, stream, now, &mut self.poll));
+                }
             }
-            if let Ok(stream) = Stream::tcp(stream) {
-                self.guest = Some(Guest::new(peer, stream, now, &mut self.poll));
+        }
+        for (peer, why) in refused {
+            if self.strangers.takes(now) {
+                self.telling.tell(ProxyNews::Gone { peer, why });
             }
         }
     }
@@ -174,7 +177,9 @@ impl Proxy {
     }
 
     fn lose_switch(&mut self, why: &str, now: Instant) {
-        let Some(guest) = self.guest.take() else { return };
+        let Some(mut guest) = self.guest.take() else { return };
+        // The last words, if they are still heard.
+        let _ = guest.channel.flush(&mut self.poll);
         self.poll.remove(guest.channel.key);
         if self.strangers.takes(now) {
             let peer = guest.channel.peer;
@@ -186,18 +191,18 @@ impl Proxy {
         }
     }
 
-    /// One slice's controller: reached, heard.
-    fn turn_of(&mut self, slice: usize, now: Instant) {
+    /// One controller: reached, heard.
+    fn turn_of(&mut self, place: usize, now: Instant) {
         let Some(guest) = &mut self.guest else { return };
         let is_behind = guest.is_behind();
         let Some(proxy) = &mut guest.proxy else { return };
-        let controller = &mut self.controllers[slice];
+        let controller = &mut self.controllers[place];
         let probe = self.settings.probe;
         if !controller.is_up() {
             let backoff_max = self.settings.backoff_max;
-            match controller.reach(slice, now, backoff_max, &mut self.poll) {
+            match controller.reach(now, backoff_max, &mut self.poll) {
                 Some(Ok(())) => {
-                    proxy.connected(slice, &mut self.out);
+                    proxy.connected(controller.peer, &mut self.out);
                     self.telling.tell(ProxyNews::Controller(controller.slice.clone()));
                 }
                 Some(Err(why)) => {
@@ -208,23 +213,25 @@ impl Proxy {
             }
             return;
         }
-        let heard =
-            controller.hear(slice, (now, probe, is_behind), proxy, &self.poll, &mut self.out);
+        let heard = controller.hear((now, probe, is_behind), proxy, &self.poll, &mut self.out);
         if let Err(why) = heard {
-            self.lose_controller(slice, why, now);
+            self.lose_controller(place, why, now);
         }
     }
 
-    fn lose_controller(&mut self, slice: usize, why: Ended, now: Instant) {
-        let controller = &mut self.controllers[slice];
+    fn lose_controller(&mut self, place: usize, why: Ended, now: Instant) {
+        let controller = &mut self.controllers[place];
         controller.end(&mut self.poll);
         if controller.told.takes(now) {
             let peer = controller.name.clone();
             self.telling.tell(ProxyNews::Gone { peer, why });
         }
+        let peer = controller.peer;
         if let Some(proxy) = self.core() {
-            proxy.disconnected(slice);
+            proxy.disconnected(peer);
         }
+        // What was made for it meanwhile is not for who comes next.
+        self.out.to_controllers.retain(|(it, _)| *it != peer);
     }
 
     fn core(&mut self) -> Option<&mut SliceProxy> {
@@ -256,8 +263,11 @@ impl Proxy {
             }
         }
         let core = self.guest.as_ref().and_then(|guest| guest.proxy.as_ref());
-        for (at, controller) in self.controllers.iter_mut().enumerate() {
-            let dropped = core.and_then(|core| core.messages(at));
+        for controller in &mut self.controllers {
+            // What is of a slice is told once.
+            let is_first = controller.peer.connection == ConnectionId(1);
+            let dropped = core.filter(|_| is_first);
+            let dropped = dropped.and_then(|core| core.messages(controller.peer.slice));
             let dropped = dropped.map_or(0, |messages| messages.packet_ins_limited);
             if let Some(packet_ins) = controller.take_limited(dropped, now) {
                 let slice = controller.slice.clone();
@@ -275,8 +285,10 @@ impl Proxy {
 
     /// Gives everybody what there is for them.
     fn hand_out(&mut self, now: Instant) {
-        for (slice, bytes) in std::mem::take(&mut self.out.to_controllers) {
-            self.controllers[slice].queue(&bytes);
+        for (peer, bytes) in std::mem::take(&mut self.out.to_controllers) {
+            if let Some(it) = self.controllers.iter_mut().find(|it| it.peer == peer) {
+                it.queue(&bytes);
+            }
         }
         let bytes = std::mem::take(&mut self.out.to_switch);
         let sent = match &mut self.guest {
@@ -286,9 +298,9 @@ impl Proxy {
         if let Err(why) = sent {
             self.lose_switch(&why, now);
         }
-        for slice in 0..self.controllers.len() {
-            if let Err(why) = self.controllers[slice].flush(&mut self.poll) {
-                self.lose_controller(slice, why, now);
+        for place in 0..self.controllers.len() {
+            if let Err(why) = self.controllers[place].flush(&mut self.poll) {
+                self.lose_controller(place, why, now);
             }
         }
     }

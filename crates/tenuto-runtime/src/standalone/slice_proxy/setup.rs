@@ -27,8 +27,8 @@ pub struct ProxiedSlice {
     pub vlans: Option<Vec<u16>>,
     /// IPv4 networks.
     pub networks: Vec<(Ipv4Addr, u8)>,
-    /// Its controller, by TCP.
-    pub controller: Endpoint,
+    /// Its controllers.
+    pub controllers: Vec<Endpoint>,
     /// Tables of the switch for it.
     pub tables: u8,
     /// Entries over all tables.
@@ -123,7 +123,7 @@ fn setup(slice: &ProxiedSlice, numbers: &[u32]) -> io::Result<SliceSetup> {
     let port = |&port: &u32| PortConfig { port, role: PortRole::Host, egress };
     let general = GeneralConfig {
         buffers_max: 0,
-        connections_max: 2,
+        connections_max: u16::try_from(slice.controllers.len()).unwrap_or(u16::MAX),
         fail_mode: FailMode::Secure,
         description: slice.name.clone(),
         masks_max: slice.masks_max,

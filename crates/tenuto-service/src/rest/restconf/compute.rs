@@ -3,6 +3,7 @@
 use super::address::StreamKey;
 use super::error::Error;
 use super::planned::Planned;
+use super::shape::{self, Members};
 use super::{MODULE, OWN_CUC, failure, reading, rendering, yang};
 use crate::answer::{Accepted, Denied};
 use crate::change::Change;
@@ -37,20 +38,23 @@ pub(super) async fn operation(
     body: Bytes,
 ) -> Result<Response<Body>, Error> {
     let name = name.strip_prefix(&format!("{MODULE}:")).unwrap_or_default().to_owned();
-    let input = input(&body)?;
+    let input = |members| input(&body, members);
     let result = match name.as_str() {
         "compute_streams" => {
-            let keys = named_streams(&shared, &input)?;
+            let keys = named_streams(&shared, &input(shape::NAMED_STREAMS)?)?;
             compute(&shared, who, keys).await?
         }
         "compute_planned_and_modified_streams" | "compute_all_streams" => {
             // A stream that is configured holds already: deciding on it again changes nothing.
-            let cucs = cucs(&shared, &input)?;
+            let cucs = cucs(&shared, &input(shape::NAMED_CUCS)?)?;
             let waiting = shared.planned.list().into_iter().map(|(key, _)| key);
             compute(&shared, who, waiting.filter(|key| cucs.contains(&key.cuc)).collect()).await?
         }
-        "request_domain_id" => shared.service.view().network.name.clone(),
-        "request_free_stream_id" => free_id(&shared, &input)?,
+        "request_domain_id" => {
+            input(shape::ONE_CUC)?;
+            shared.service.view().network.name.clone()
+        }
+        "request_free_stream_id" => free_id(&shared, &input(shape::CUC_OF_DOMAIN)?)?,
         _ => {
             let all = OPERATIONS.join(", ");
             return Err(Error::missing(format!("there is no such operation: there are {all}")));
@@ -59,25 +63,24 @@ pub(super) async fn operation(
     Ok(yang(StatusCode::OK, &json!({format!("{MODULE}:output"): {"result": result}})))
 }
 
-fn input(body: &[u8]) -> Result<Value, Error> {
+/// What an operation is asked for; what the model does not have there is refused.
+fn input(body: &[u8], members: Members) -> Result<Value, Error> {
     if body.is_empty() {
         return Ok(json!({}));
     }
     let value: Value =
         serde_json::from_slice(body).map_err(|error| Error::malformed(error.to_string()))?;
-    let own = value.get(format!("{MODULE}:input")).or_else(|| value.get("input"));
-    own.cloned().ok_or_else(|| Error::malformed(format!("send {{\"{MODULE}:input\": …}}")))
+    let own = shape::body_member(&value, "input", "…")?;
+    shape::check(own, members, "input")?;
+    Ok(own.clone())
 }
 
 /// Names of CUCs of the domain that are given, each with what stands beside it.
 fn given<'a>(shared: &Shared, input: &'a Value) -> Result<Vec<(&'a str, &'a Value)>, Error> {
-    let own = shared.service.view().network.name.clone();
     let mut all = Vec::new();
     for domain in input.get("domain").and_then(Value::as_array).into_iter().flatten() {
         let id = domain.get("domain-id").and_then(Value::as_str).unwrap_or_default();
-        if id != own {
-            return Err(Error::missing(format!("domain-id `{id}`: there is one domain, `{own}`")));
-        }
+        own_domain(shared, id)?;
         for cuc in domain.get("cuc").and_then(Value::as_array).into_iter().flatten() {
             let id = cuc.get("cuc-id").and_then(Value::as_str);
             all.push((id.ok_or_else(|| Error::value("cuc-id: which CUC?"))?, cuc));
@@ -87,6 +90,14 @@ fn given<'a>(shared: &Shared, input: &'a Value) -> Result<Vec<(&'a str, &'a Valu
         return Err(Error::value("domain: name a domain with a CUC in it"));
     }
     Ok(all)
+}
+
+fn own_domain(shared: &Shared, id: &str) -> Result<(), Error> {
+    let own = &shared.service.view().network.name;
+    match id == own {
+        true => Ok(()),
+        false => Err(Error::missing(format!("domain-id `{id}`: there is one domain, `{own}`"))),
+    }
 }
 
 fn cucs(shared: &Shared, input: &Value) -> Result<Vec<String>, Error> {
@@ -106,7 +117,11 @@ fn stream_ids(cuc: &str, of: &Value) -> Result<Vec<StreamKey>, Error> {
 fn named_streams(shared: &Shared, input: &Value) -> Result<Vec<StreamKey>, Error> {
     let mut keys = Vec::new();
     for (cuc, of) in given(shared, input)? {
-        keys.extend(stream_ids(cuc, of)?);
+        let own = stream_ids(cuc, of)?;
+        if own.is_empty() {
+            return Err(Error::value(format!("stream-list: which streams of CUC `{cuc}`?")));
+        }
+        keys.extend(own);
     }
     let view = shared.service.view();
     for key in &keys {
@@ -121,6 +136,9 @@ fn named_streams(shared: &Shared, input: &Value) -> Result<Vec<StreamKey>, Error
 fn free_id(shared: &Shared, input: &Value) -> Result<String, Error> {
     let cuc = input.get("cuc-id").and_then(Value::as_str);
     let cuc = cuc.ok_or_else(|| Error::value("cuc-id: for which CUC?"))?;
+    if let Some(domain) = input.get("domain-id") {
+        own_domain(shared, domain.as_str().unwrap_or_default())?;
+    }
     let view = shared.service.view();
     let streams = rendering::streams(&view, &shared.planned.list());
     let free = (1..=u16::MAX).map(|it| StreamKey::own([2, 0, 0, 0, 0, 0], it));
@@ -218,7 +236,7 @@ pub(super) async fn remove(
     if cuc == OWN_CUC {
         return Err(Error::unsupported("flows that came otherwise go by DELETE /v1/flows/NAME"));
     }
-    let keys = stream_ids(cuc, &input(body)?)?;
+    let keys = stream_ids(cuc, &input(body, shape::REMOVED)?)?;
     if keys.is_empty() {
         return Err(Error::value("stream-list: which streams?"));
     }
@@ -227,8 +245,8 @@ pub(super) async fn remove(
         let was_planned = shared.planned.take(&key).is_some();
         let name = key.flow();
         if shared.service.view().network.flow(&name).is_none() {
-            let text = (!was_planned).then(|| "there is no such stream".to_owned());
-            outcomes.push((key, u8::from(text.is_some()), text));
+            let text = (!was_planned).then(|| "unsuccessful: there is no such stream".to_owned());
+            outcomes.push((key, u8::from(text.is_some()) * failure::UNSUCCESSFUL, text));
             continue;
         }
         let changes = vec![Change::Remove { name }];

@@ -2,7 +2,7 @@
 
 use super::address::{Place, StreamKey};
 use super::error::Error;
-use super::{MODULE, OWN_CUC, compute, nothing, reading, rendering, yang};
+use super::{MODULE, OWN_CUC, compute, nothing, reading, rendering, shape, yang};
 use crate::rest::Shared;
 use crate::rest::access::Who;
 use axum::body::{Body, Bytes};
@@ -12,6 +12,15 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 type Reply = Result<Response<Body>, Error>;
+
+/// `GET` of the datastore (RFC 8040, section 3.3.1).
+pub(super) async fn all(State(shared): State<Arc<Shared>>) -> Response<Body> {
+    let view = shared.service.view();
+    let streams = rendering::streams(&view, &shared.planned.list());
+    let data = json!({"domain": [rendering::domain(&view.network.name, &streams)]});
+    let of_module = json!({format!("{MODULE}:cnc-config"): data});
+    yang(StatusCode::OK, &json!({"ietf-restconf:data": of_module}))
+}
 
 /// `GET`: everything, a domain, a CUC or a stream.
 pub(super) async fn read(State(shared): State<Arc<Shared>>, Path(path): Path<String>) -> Reply {
@@ -151,11 +160,12 @@ pub(super) fn check_domain(shared: &Shared, place: &Place) -> Result<(), Error> 
 fn one_stream(body: &[u8]) -> Result<(Option<String>, Value), Error> {
     let value: Value =
         serde_json::from_slice(body).map_err(|error| Error::malformed(error.to_string()))?;
-    let list = value.get(format!("{MODULE}:stream")).or_else(|| value.get("stream"));
-    let stream = match list.and_then(Value::as_array).map(Vec::as_slice) {
+    let list = shape::body_member(&value, "stream", "[ONE STREAM]")?;
+    let stream = match list.as_array().map(Vec::as_slice) {
         Some([one]) if one.is_object() => one,
         _ => return Err(Error::malformed(format!("send {{\"{MODULE}:stream\": [ONE STREAM]}}"))),
     };
+    shape::check(stream, shape::STREAM, "stream")?;
     let mut stream = stream.clone();
     let id = stream.get("stream-id").and_then(Value::as_str).map(str::to_owned);
     if let Some(map) = stream.as_object_mut() {

@@ -10,7 +10,7 @@ pub(super) const RESOURCES: u8 = 2;
 const FRAME_SIZE: u8 = 14;
 /// Maximum latency exceeded.
 const LATENCY: u8 = 21;
-/// Of a removal: the model has no more than "unsuccessful".
+/// Of a removal: there the model has 0 and this, "unsuccessful", whatever the reason; it is no code of the table.
 pub(super) const UNSUCCESSFUL: u8 = 1;
 
 /// The code and the text of a refusal.

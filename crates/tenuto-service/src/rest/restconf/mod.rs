@@ -14,17 +14,22 @@ mod failure;
 mod planned;
 mod reading;
 mod rendering;
+mod shape;
 
 pub(crate) use planned::PlannedStreams;
 
 use super::Shared;
 use super::reply::text_of;
 use super::stream::stream_of;
+use crate::answer::Problem;
 use crate::events::Event;
 use axum::Router;
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{Request, State};
+use axum::http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, Response, StatusCode};
+use axum::middleware::Next;
+use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -41,6 +46,7 @@ pub(super) fn add(router: Router<Arc<Shared>>) -> Router<Arc<Shared>> {
         .route("/.well-known/host-meta", get(host_meta))
         .route("/restconf", get(root))
         .route("/restconf/yang-library-version", get(library_version))
+        .route("/restconf/data", get(data::all))
         .route(
             "/restconf/data/{*path}",
             get(data::read).put(data::write).delete(data::remove).post(data::post),
@@ -48,6 +54,39 @@ pub(super) fn add(router: Router<Arc<Shared>>) -> Router<Arc<Shared>> {
         .route("/restconf/operations", get(operations))
         .route("/restconf/operations/{name}", post(compute::operation))
         .route("/restconf/streams/cnc", get(notifications))
+}
+
+/// Whether an address is RESTCONF's.
+pub(super) fn is_of(path: &str) -> bool {
+    path == "/restconf" || path.starts_with("/restconf/")
+}
+
+/// Errors below `/restconf` have one shape (RFC 8040, section 7.1), those of HTTP and of the check of tokens too.
+pub(super) async fn errors(request: Request, next: Next) -> Response<Body> {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let response = next.run(request).await;
+    let status = response.status();
+    let is_told = response.headers().get(CONTENT_TYPE).is_some_and(|it| it == YANG_JSON);
+    if !is_of(&path) || is_told || !(status.is_client_error() || status.is_server_error()) {
+        return response;
+    }
+    let error = match (status, response.extensions().get::<Problem>()) {
+        (StatusCode::NOT_FOUND, _) => {
+            let there = "/restconf/data, /restconf/operations and /restconf/streams/cnc";
+            error::Error::missing(format!("nothing is at `{path}`: there are {there}"))
+        }
+        (StatusCode::METHOD_NOT_ALLOWED, _) => {
+            error::Error::unsupported(format!("{method} {path}: it takes another method"))
+        }
+        (_, Some(problem)) => {
+            error::Error::of_http(status, format!("{}: {}", problem.title, problem.detail))
+        }
+        (_, None) => error::Error::of_http(status, format!("{method} {path}: {status}")),
+    };
+    let mut told = error.into_response();
+    let challenge = response.headers().get(WWW_AUTHENTICATE).cloned();
+    told.headers_mut().extend(challenge.map(|it| (WWW_AUTHENTICATE, it)));
+    told
 }
 
 /// A value as RESTCONF has it.

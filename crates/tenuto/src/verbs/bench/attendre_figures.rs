@@ -23,6 +23,7 @@ const FIGURES: [(&str, Protocol, u8, u8); 4] = [
 
 /// Writes the four pictures into a folder, and tells of each.
 pub(super) fn write(folder: &Path) -> Result<Vec<String>, Failure> {
+    output::make_folder(folder)?;
     FIGURES
         .iter()
         .map(|(name, protocol, switches, packets)| {

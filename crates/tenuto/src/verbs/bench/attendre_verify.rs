@@ -33,7 +33,7 @@ pub(crate) struct AttendreVerify {
     native: bool,
     /// Draw the interleavings of its Figs. 2 and 3 into a folder instead, as SVG
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["all", "only", "json"])]
-    figures: Option<PathBuf>,
+    pub(super) figures: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

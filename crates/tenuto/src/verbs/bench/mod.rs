@@ -21,6 +21,7 @@ mod tcp_setup;
 
 use crate::failure::Failure;
 use crate::outcome::Outcome;
+use crate::output::Place;
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Args)]
@@ -69,6 +70,22 @@ pub(crate) fn run(args: &Bench) -> Result<Outcome, Failure> {
 }
 
 impl Bench {
+    /// Files and folders that it is going to write.
+    pub(crate) fn places(&self) -> Vec<Place<'_>> {
+        match &self.name {
+            Name::Admission(it) => it.plan.iter().map(|it| Place::File(it)).collect(),
+            Name::AttendreVerify(it) => it.figures.iter().map(|it| Place::Folder(it)).collect(),
+            Name::TcpSetup(it) => it.picture.iter().map(|it| Place::File(it)).collect(),
+            Name::Switch(it) => it.figures.iter().map(|it| Place::Folder(it)).collect(),
+            Name::Papers(it) => it.output.iter().map(|it| Place::File(it)).collect(),
+            Name::Loko(_)
+            | Name::AttendreDelay(_)
+            | Name::Controller(_)
+            | Name::Hosting(_)
+            | Name::McSdn(_) => Vec::new(),
+        }
+    }
+
     pub(crate) const fn wants_json(&self) -> bool {
         match &self.name {
             Name::Admission(it) => it.json,

@@ -48,7 +48,7 @@ pub(crate) struct TcpSetup {
     control_delay: u64,
     /// Draw the distributions as Fig. 9 does: a panel for each protocol and number of switches
     #[arg(long, value_name = "SVG")]
-    picture: Option<PathBuf>,
+    pub(super) picture: Option<PathBuf>,
 }
 
 /// Names as the paper has them.

@@ -10,9 +10,11 @@ mod page;
 mod summary;
 
 use crate::failure::Failure;
+use crate::named_file::{self, Kind};
 use crate::outcome::Outcome;
+use crate::output;
+use crate::output::Place;
 use crate::progress::Progress;
-use crate::{load, output};
 use clap::Args as Flags;
 use std::path::{Path, PathBuf};
 use tenuto_model::{MemorySources, Profile as SwitchProfile, read_network};
@@ -60,6 +62,12 @@ pub(crate) struct Profile {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl Profile {
+    pub(crate) fn places(&self) -> Vec<Place<'_>> {
+        self.output.iter().chain(&self.report).map(|it| Place::File(it)).collect()
+    }
 }
 
 pub(crate) fn run(args: &Profile) -> Result<Outcome, Failure> {
@@ -177,13 +185,14 @@ fn page_written(args: &Profile, device: &str, measured: &Measured) -> Result<(),
 
 /// The profile of a file, read as a network would read it.
 fn stored(path: &Path) -> Result<SwitchProfile, Failure> {
-    let text = load::text(path)?;
+    let text = named_file::text(path, Kind::PROFILE)?;
     let file =
         path.file_name().map_or_else(|| "profile.yaml".into(), |name| name.to_string_lossy());
     let network =
         format!("tenuto: 1\nhosts: {{}}\nswitches: {{s: {{profile: \"./{file}\"}}}}\nlinks: []\n");
     let sources = MemorySources::new().with("network.yaml", &network).with(&file, &text);
-    let (network, _) = read_network(&sources, "network.yaml")?;
+    let (network, _) = read_network(&sources, "network.yaml")
+        .map_err(|problems| Failure::of(&problems, "nothing was measured"))?;
     let switch = network.switches.first();
     switch
         .map(|switch| network.profile_of(switch).clone())

@@ -7,7 +7,7 @@ use crate::switch::classifier::key::Pattern;
 use std::collections::{BTreeMap, BTreeSet};
 use tenuto_openflow::constants::multipart_flag;
 use tenuto_openflow::{
-    Body, FlowStats, FlowStatsRequest, Match, Message, MultipartReply, MultipartRequest, ReplyBody,
+    Body, FlowStats, FlowStatsRequest, Match, MultipartReply, MultipartRequest, ReplyBody,
     RequestBody,
 };
 
@@ -39,8 +39,7 @@ impl SliceProxy {
         self.audit.seen.clear();
         self.audit.dispatched = 0;
         let request = MultipartRequest::new(RequestBody::Flow(FlowStatsRequest::ALL));
-        let xid = self.requests.own();
-        Message::new(xid, Body::MultipartRequest(request)).emit(&mut out.to_switch);
+        self.requests.own(Body::MultipartRequest(request), out);
     }
 
     pub(super) fn audit_reply(&mut self, reply: MultipartReply, out: &mut ProxyEffects) {

@@ -1,7 +1,8 @@
 //! The entries of table 0: whose a frame is that enters, in matches of OpenFlow.
 //!
-//! They say what [`SliceTraffic::claims`] says of a frame, but for frames with more than one tag and addresses behind
-//! them: a switch does not look behind the second tag, and such a frame is nobody's.
+//! They say what [`SliceTraffic::claims`] says of a frame, but that a switch does not tell what is behind the first tag.
+//! Behind two no address is found. A tag of a priority only makes a frame nobody's where there are VLANs: the tag behind
+//! it, by which a host goes, may be another's.
 
 use super::super::traffic::SliceTraffic;
 use super::places::Places;
@@ -54,7 +55,6 @@ fn vlans(traffic: &SliceTraffic) -> Vec<Vec<Oxm>> {
     let mut all = Vec::new();
     if set.has(0) {
         all.push(vec![Oxm::VlanVid { value: 0, mask: None }]);
-        all.push(vec![Oxm::VlanVid { value: VLAN_PRESENT, mask: None }]);
     }
     for vlan in (1..0xfff).filter(|vlan| set.has(*vlan)) {
         all.push(vec![Oxm::VlanVid { value: VLAN_PRESENT | vlan, mask: None }]);

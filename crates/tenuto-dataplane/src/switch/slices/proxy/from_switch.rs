@@ -1,12 +1,12 @@
 //! Messages of the switch, each for the slice that it concerns.
 
 use super::requests::Whose;
-use super::{ProxyEffects, ProxyEvent, Shadow, SliceProxy, match_bytes};
+use super::{ProxyEffects, ProxyEvent, ProxyPeer, Shadow, SliceProxy, match_bytes, queue};
 use crate::switch::control::connection::Asynchronous;
 use tenuto_openflow::constants::{NO_BUFFER, multipart_flag};
 use tenuto_openflow::{
     Body, ErrorMessage, FlowMod, FlowModCommand, FlowRemoved, FlowRemovedReason, Message,
-    MultipartReply, Oxm, PacketIn, PortReason, PortStatus, ReplyBody,
+    MultipartReply, Oxm, PacketIn, PortReason, PortStats, PortStatus, ReplyBody,
 };
 use tenuto_units::Instant;
 
@@ -20,13 +20,11 @@ impl SliceProxy {
             }
             Body::Error(error) => self.refused_by_switch(xid, error, out),
             Body::BarrierReply => {
-                if let Whose::Slice(key) = self.requests.whose(xid)
-                    && let Some(asked) = self.requests.answered(xid, key)
-                {
-                    self.tell(asked.slice, asked.xid, Body::BarrierReply, out);
+                if let Some(asked) = self.requests.caught_up(xid) {
+                    self.tell(asked.peer, asked.xid, Body::BarrierReply, out);
                 }
             }
-            Body::MultipartReply(reply) => self.reply(xid, reply, out),
+            Body::MultipartReply(reply) => self.reply(now, xid, reply, out),
             Body::PacketIn(packet_in) => self.packet_in(now, packet_in, out),
             Body::FlowRemoved(removed) => self.flow_removed(now, removed, out),
             Body::PortStatus(status) => self.port_status(&status, out),
@@ -44,12 +42,12 @@ impl SliceProxy {
             return;
         }
         asked.is_refused = true;
-        let (slice, own) = (asked.slice, asked.xid);
+        let (peer, own) = (asked.peer, asked.xid);
         let told = ErrorMessage { data: asked.head.clone(), ..error };
-        self.tell(slice, own, Body::Error(told), out);
+        self.tell(peer, own, Body::Error(told), out);
     }
 
-    fn reply(&mut self, xid: u32, reply: MultipartReply, out: &mut ProxyEffects) {
+    fn reply(&mut self, now: Instant, xid: u32, reply: MultipartReply, out: &mut ProxyEffects) {
         let key = match self.requests.whose(xid) {
             Whose::Slice(key) => key,
             Whose::Own => return self.audit_reply(reply, out),
@@ -57,7 +55,7 @@ impl SliceProxy {
         };
         let is_last = reply.flags & multipart_flag::MORE == 0;
         let Some(asked) = self.requests.asked(key) else { return };
-        let (slice, own) = (asked.slice, asked.xid);
+        let (peer, own) = (asked.peer, asked.xid);
         if let ReplyBody::Aggregate(part) = &reply.body {
             asked.sum.packet_count = asked.sum.packet_count.saturating_add(part.packet_count);
             asked.sum.byte_count = asked.sum.byte_count.saturating_add(part.byte_count);
@@ -65,16 +63,31 @@ impl SliceProxy {
             if let Some(asked) = self.requests.answered(xid, key) {
                 let body = ReplyBody::Aggregate(asked.sum);
                 let reply = Body::MultipartReply(MultipartReply { flags: 0, body });
-                self.tell(slice, own, reply, out);
+                self.answer(now, peer, own, reply, out);
             }
             return;
         }
         let is_whole = is_last && self.requests.answered(xid, key).is_some();
-        let Some(body) = self.slices.get(slice).and_then(|it| it.body_in(reply.body)) else {
+        let Some(body) = self.slices.get(peer.slice).and_then(|it| it.body_in(reply.body)) else {
             return;
         };
         let flags = if is_whole { 0 } else { multipart_flag::MORE };
-        self.tell(slice, own, Body::MultipartReply(MultipartReply { flags, body }), out);
+        let reply = Body::MultipartReply(MultipartReply { flags, body });
+        self.answer(now, peer, own, reply, out);
+    }
+
+    /// Hands on an answer, which counts as the slice's as the request did.
+    fn answer(
+        &mut self,
+        now: Instant,
+        peer: ProxyPeer,
+        xid: u32,
+        body: Body,
+        out: &mut ProxyEffects,
+    ) {
+        let bytes = Message::new(xid, body).to_bytes();
+        self.slices[peer.slice].switch.charge_slice(bytes.len(), now);
+        queue(out, peer, &bytes);
     }
 
     fn packet_in(&mut self, now: Instant, packet_in: PacketIn, out: &mut ProxyEffects) {
@@ -94,8 +107,9 @@ impl SliceProxy {
         {
             return;
         }
+        let hearers = it.switch.hearers(Asynchronous::PacketIn, reason.to_wire());
         let whole = PacketIn { buffer_id: NO_BUFFER, table_id, ..packet_in };
-        self.tell(slice, 0, Body::PacketIn(whole), out);
+        self.tell_all(slice, hearers, &Body::PacketIn(whole), out);
     }
 
     /// An entry is gone: from the shadow too, if it does not know.
@@ -121,8 +135,10 @@ impl SliceProxy {
         }
         let key = (table_id, removed.priority, match_bytes(&removed.match_));
         if self.slices[slice].wants_end.remove(&key) {
+            let reason = removed.reason.to_wire();
+            let hearers = self.slices[slice].switch.hearers(Asynchronous::FlowRemoved, reason);
             let told = Body::FlowRemoved(FlowRemoved { table_id, ..removed });
-            self.tell(slice, 0, told, out);
+            self.tell_all(slice, hearers, &told, out);
         }
     }
 
@@ -135,11 +151,11 @@ impl SliceProxy {
                 None => self.ports.push(status.port),
             },
         }
-        let stands = |it: &Shadow| it.is_connected && it.traffic.has_port(number);
-        let there: Vec<usize> =
-            (0..self.slices.len()).filter(|at| stands(&self.slices[*at])).collect();
-        for slice in there {
-            self.tell(slice, 0, Body::PortStatus(*status), out);
+        let reason = status.reason.to_wire();
+        let all = self.slices.iter().enumerate().filter(|(_, it)| it.traffic.has_port(number));
+        for (slice, it) in all {
+            let hearers = it.switch.hearers(Asynchronous::PortStatus, reason);
+            self.tell_all(slice, hearers, &Body::PortStatus(*status), out);
         }
     }
 }
@@ -162,10 +178,12 @@ impl Shadow {
                 ReplyBody::Table(own.collect())
             }
             ReplyBody::PortStats(all) => {
-                ReplyBody::PortStats(all.into_iter().filter(|it| has(it.port_no)).collect())
+                let own = all.into_iter().filter(|it| has(it.port_no));
+                ReplyBody::PortStats(own.map(|it| self.counters_in(it)).collect())
             }
             ReplyBody::Queue(all) => {
-                ReplyBody::Queue(all.into_iter().filter(|it| has(it.port_no)).collect())
+                let is_own = |port| has(port) && !self.shared.contains(&port);
+                ReplyBody::Queue(all.into_iter().filter(|it| is_own(it.port_no)).collect())
             }
             ReplyBody::Group(all) => {
                 let own = all.into_iter().filter_map(|it| places.group_stats_in(it));
@@ -180,5 +198,27 @@ impl Shadow {
             }
             _ => return None,
         })
+    }
+
+    /// Counters of a port; those of one that others have too are told as not there (OpenFlow 1.3.5, section 7.3.5.6).
+    fn counters_in(&self, stats: PortStats) -> PortStats {
+        if !self.shared.contains(&stats.port_no) {
+            return stats;
+        }
+        PortStats {
+            rx_packets: u64::MAX,
+            tx_packets: u64::MAX,
+            rx_bytes: u64::MAX,
+            tx_bytes: u64::MAX,
+            rx_dropped: u64::MAX,
+            tx_dropped: u64::MAX,
+            rx_errors: u64::MAX,
+            tx_errors: u64::MAX,
+            rx_frame_err: u64::MAX,
+            rx_over_err: u64::MAX,
+            rx_crc_err: u64::MAX,
+            collisions: u64::MAX,
+            ..stats
+        }
     }
 }

@@ -11,35 +11,48 @@ mod audit;
 mod dispatcher;
 mod from_switch;
 mod places;
+mod refused;
 mod requests;
 mod strict;
+mod wall;
 
 use self::audit::Audit;
 use self::places::Places;
+use self::refused::{Asking, has_time_out, is_read, refusal};
 use self::requests::Requests;
 use super::sliced::{Overlap, SliceSetup};
 use super::traffic::SliceTraffic;
 use crate::switch::control::connection::ConnectionId;
 use crate::switch::{Switch, SwitchEvent};
 use crate::{Effects, FramePool, Frames};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tenuto_openflow::constants::{NO_BUFFER, flow_flag, group, message_type, meter, port, table};
 use tenuto_openflow::{
-    Action, BadRequest, Body, ErrorCode, ErrorMessage, FlowMod, FlowModCommand, FlowModFailed,
-    GroupMod, GroupModCommand, GroupModFailed, Match, Message, MeterMod, MeterModCommand,
-    MeterModFailed, PacketOut, Port, RequestBody, SwitchConfigMsg,
+    Action, BadRequest, Body, ErrorCode, ErrorMessage, FlowMod, FlowModCommand, GroupMod,
+    GroupModCommand, Match, Message, MeterMod, MeterModCommand, PacketOut, Port, SwitchConfigMsg,
 };
 use tenuto_units::{Instant, Span};
 
-/// The connection of a slice's controller to its shadow.
-const CONTROLLER: ConnectionId = ConnectionId(1);
 /// Frames of one packet-out.
 const FRAMES: usize = 1_024;
 /// Tables of a switch that can be given to slices, behind the first.
 const TABLES_MAX: u16 = 253;
 /// A frame has left the shadow's port after this, whatever its rate.
 const LEAVES: Span = Span::from_ms(1);
+/// A slice whose messages the switch has not caught up with is asked again after this.
+const LATE: Span = Span::from_ms(5);
+/// Ends of entries that are waited for beyond those of a slice's entries, since they are on their way.
+const ENDS_MAX: usize = 4_096;
+
+/// A controller of a slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProxyPeer {
+    /// The place of the slice.
+    pub slice: usize,
+    /// Its connection to the slice; numbers begin with 1.
+    pub connection: ConnectionId,
+}
 
 /// Why slices cannot be put in front of a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,8 +104,8 @@ pub enum ProxyEvent {
 pub struct ProxyEffects {
     /// Messages for the switch.
     pub to_switch: Vec<u8>,
-    /// Messages for controllers, by the place of the slice.
-    pub to_controllers: Vec<(usize, Vec<u8>)>,
+    /// Messages for controllers.
+    pub to_controllers: Vec<(ProxyPeer, Vec<u8>)>,
     /// What people want to know.
     pub events: Vec<ProxyEvent>,
 }
@@ -105,7 +118,8 @@ struct Shadow {
     traffic: Arc<SliceTraffic>,
     switch: Switch,
     places: Places,
-    is_connected: bool,
+    /// Ports that others have too.
+    shared: BTreeSet<u32>,
     /// Entries of whose end its controller wants to hear.
     wants_end: BTreeSet<EntryKey>,
 }
@@ -135,6 +149,30 @@ impl Shadow {
             }
             Body::MeterMod(it) => vec![it.meter_id],
             _ => Vec::new(),
+        }
+    }
+
+    fn asking(&self) -> Asking<'_> {
+        Asking {
+            places: self.places,
+            traffic: &self.traffic,
+            shares_ports: !self.shared.is_empty(),
+        }
+    }
+
+    /// Notes whether the end of an entry is to be told.
+    fn note_wants_end(&mut self, it: &FlowMod) {
+        if it.command != FlowModCommand::Add {
+            return;
+        }
+        let key = (it.table_id, it.priority, match_bytes(&it.match_));
+        match it.flags & flow_flag::SEND_FLOW_REM != 0 {
+            true => self.wants_end.insert(key),
+            false => self.wants_end.remove(&key),
+        };
+        // The switch tells the end of each entry, but for those that it has refused.
+        while self.wants_end.len() > self.switch.tables().entries() + ENDS_MAX {
+            self.wants_end.pop_first();
         }
     }
 }
@@ -176,8 +214,10 @@ impl SliceProxy {
             dispatch.extend(entries);
             let switch = Switch::new(config);
             let wants_end = BTreeSet::new();
-            shadows.push(Shadow { name, traffic, switch, places, is_connected: false, wants_end });
+            let shared = BTreeSet::new();
+            shadows.push(Shadow { name, traffic, switch, places, shared, wants_end });
         }
+        note_shared(&mut shadows);
         Ok(Self {
             slices: shadows,
             ports,
@@ -189,8 +229,8 @@ impl SliceProxy {
         })
     }
 
-    /// Empties the switch, and tells it whose frames are whose.
-    pub fn start(&mut self, out: &mut ProxyEffects) {
+    /// What empties a switch, of whose ports nothing has to be known.
+    pub fn emptying() -> [Body; 5] {
         let no_buffer = SwitchConfigMsg { flags: 0, miss_send_len: 0xffff };
         let groups = GroupMod {
             command: GroupModCommand::Delete,
@@ -201,17 +241,21 @@ impl SliceProxy {
         let command = MeterModCommand::Delete;
         let meters = MeterMod { command, flags: 0, meter_id: meter::ALL, bands: Vec::new() };
         let entries = FlowMod::new(FlowModCommand::Delete, table::ALL);
-        let first = [
+        [
             Body::SetConfig(no_buffer),
             Body::FlowMod(entries),
             Body::GroupMod(groups),
             Body::MeterMod(meters),
             Body::BarrierRequest,
-        ];
+        ]
+    }
+
+    /// Empties the switch, and tells it whose frames are whose.
+    pub fn start(&mut self, out: &mut ProxyEffects) {
+        let first = Self::emptying();
         let dispatch: Vec<Body> = self.dispatch.iter().cloned().map(Body::FlowMod).collect();
         for body in first.into_iter().chain(dispatch).chain([Body::BarrierRequest]) {
-            let xid = self.requests.own();
-            Message::new(xid, body).emit(&mut out.to_switch);
+            self.requests.own(body, out);
         }
     }
 
@@ -225,80 +269,78 @@ impl SliceProxy {
         self.slices.get(slice)?.switch.slice_messages()
     }
 
-    /// A controller of a slice is there.
-    pub fn connected(&mut self, slice: usize, out: &mut ProxyEffects) {
-        let Some(it) = self.slices.get_mut(slice) else { return };
-        it.is_connected = it.switch.connected_to(CONTROLLER, None, &mut self.fx).is_ok();
-        self.hand_over(slice, out);
+    /// A controller of a slice is there; false if the slice has as many as it may have.
+    pub fn connected(&mut self, peer: ProxyPeer, out: &mut ProxyEffects) -> bool {
+        let Some(it) = self.slices.get_mut(peer.slice) else { return false };
+        let is_new = it.switch.connected_to(peer.connection, None, &mut self.fx).is_ok();
+        self.hand_over(peer.slice, out);
+        is_new
     }
 
     /// It is gone; its entries stay.
-    pub fn disconnected(&mut self, slice: usize) {
-        if let Some(it) = self.slices.get_mut(slice) {
-            it.switch.disconnected_from(CONTROLLER);
-            it.is_connected = false;
+    pub fn disconnected(&mut self, peer: ProxyPeer) {
+        if let Some(it) = self.slices.get_mut(peer.slice) {
+            it.switch.disconnected_from(peer.connection);
         }
-        self.requests.forget(slice);
+        self.requests.forget(peer);
     }
 
-    /// When a message of a slice, whose first bytes are these, is within its budget.
+    /// When a message of a slice, whose first bytes are these, is within its budget, and the switch has caught up with
+    /// those before it. An earlier one is not refused for that; it adds to what is kept.
     pub fn message_at(&self, slice: usize, now: Instant, message: &[u8]) -> Instant {
-        self.slices.get(slice).map_or(now, |it| it.switch.message_at(now, message))
+        match self.requests.is_full(slice) {
+            true => now + LATE,
+            false => self.slices.get(slice).map_or(now, |it| it.switch.message_at(now, message)),
+        }
     }
 
     /// One whole message of a slice's controller; false if its connection cannot be followed any more.
     pub fn from_controller(
         &mut self,
-        slice: usize,
+        peer: ProxyPeer,
         now: Instant,
         bytes: &[u8],
         out: &mut ProxyEffects,
     ) -> bool {
-        let Some(it) = self.slices.get(slice) else { return false };
+        let Some(it) = self.slices.get(peer.slice) else { return false };
         let message = Message::parse(bytes).ok();
         if let Some(Message { xid, body }) = &message
-            && let Err(code) = self.refusal(it, body)
+            && let Err(code) = refusal(&it.asking(), body)
         {
             // The shadow counts it, and is not asked.
-            let it = &mut self.slices[slice];
+            let it = &mut self.slices[peer.slice];
             it.switch.charge_slice(bytes.len(), now);
-            let error = ErrorMessage::new(code, &bytes[..bytes.len().min(64)]);
-            self.tell(slice, *xid, Body::Error(error), out);
-            self.tell_refused(slice, body, code, out);
+            self.refuse(peer, *xid, bytes, code, out);
             return true;
         }
         let is_followed = match message {
-            Some(message) if is_read(&message.body) => self.read(slice, now, message, bytes, out),
+            Some(message) if is_read(&message.body) => self.read(peer, now, message, bytes, out),
             Some(message) if is_change(&message.body) => {
-                self.change(slice, now, message, bytes, out)
+                self.change(peer, now, message, bytes, out)
             }
-            _ => self.shadow(slice, now, bytes),
+            _ => self.shadow(peer, now, bytes),
         };
-        self.hand_over(slice, out);
+        self.hand_over(peer.slice, out);
         is_followed
     }
 
     /// What only the switch knows: the shadow judges that it is asked, and not too often.
     fn read(
         &mut self,
-        slice: usize,
+        peer: ProxyPeer,
         now: Instant,
         message: Message,
         bytes: &[u8],
         out: &mut ProxyEffects,
     ) -> bool {
-        let it = &mut self.slices[slice];
+        let it = &mut self.slices[peer.slice];
         it.switch.charge_slice(bytes.len(), now);
-        let head = &bytes[..bytes.len().min(64)];
         match it.switch.judge_slice(now, &message.body) {
             Ok(()) => {
                 let bodies = requests::requests(it.places, message.body);
-                self.requests.begin(slice, message.xid, head, bodies, out);
+                self.send(peer, message.xid, bytes, bodies, out);
             }
-            Err(code) => {
-                self.tell(slice, message.xid, Body::Error(ErrorMessage::new(code, head)), out);
-                self.tell_refused(slice, &message.body, code, out);
-            }
+            Err(code) => self.refuse(peer, message.xid, bytes, code, out),
         }
         true
     }
@@ -306,55 +348,49 @@ impl SliceProxy {
     /// A change: the shadow's first, and the switch's if it is accepted.
     fn change(
         &mut self,
-        slice: usize,
+        peer: ProxyPeer,
         now: Instant,
         message: Message,
         bytes: &[u8],
         out: &mut ProxyEffects,
     ) -> bool {
-        let named = self.slices[slice].named(&message.body);
+        let named = self.slices[peer.slice].named(&message.body);
         let stripped = Message::new(message.xid, for_shadow(&message.body));
-        let is_followed = self.shadow(slice, now, &stripped.to_bytes());
+        let is_followed = self.shadow(peer, now, &stripped.to_bytes());
         let told = self.fx.channels.iter().flat_map(|(_, told)| messages_in(told));
         if told.map(|told| told[1]).all(|type_| type_ != message_type::ERROR) {
-            let bodies = self.carried(slice, message.body, &named);
-            let head = &bytes[..bytes.len().min(64)];
-            self.requests.begin(slice, message.xid, head, bodies, out);
+            let bodies = self.carried(peer.slice, message.body, &named);
+            self.send(peer, message.xid, bytes, bodies, out);
         }
         is_followed
+    }
+
+    /// Sends the switch what a message of a slice has become, if all of it is about the slice's own.
+    fn send(
+        &mut self,
+        peer: ProxyPeer,
+        xid: u32,
+        bytes: &[u8],
+        bodies: Vec<Body>,
+        out: &mut ProxyEffects,
+    ) {
+        let Shadow { places, traffic, .. } = &self.slices[peer.slice];
+        match bodies.iter().all(|body| wall::is_own(*places, traffic, body)) {
+            true => {
+                let head = &bytes[..bytes.len().min(64)];
+                self.requests.begin(peer, xid, head, bodies, out);
+            }
+            false => self.refuse(peer, xid, bytes, BadRequest::Eperm.into(), out),
+        }
     }
 
     /// Has the shadow of a slice handle a message.
-    fn shadow(&mut self, slice: usize, now: Instant, bytes: &[u8]) -> bool {
-        let it = &mut self.slices[slice].switch;
-        let is_followed = it.control_from(CONTROLLER, now, bytes, &mut self.frames, &mut self.fx);
+    fn shadow(&mut self, peer: ProxyPeer, now: Instant, bytes: &[u8]) -> bool {
+        let it = &mut self.slices[peer.slice].switch;
+        let is_followed =
+            it.control_from(peer.connection, now, bytes, &mut self.frames, &mut self.fx);
         it.fire_due(now + LEAVES, &mut self.frames, &mut self.fx);
         is_followed
-    }
-
-    /// What only a proxy refuses.
-    fn refusal(&self, it: &Shadow, body: &Body) -> Result<(), ErrorCode> {
-        match body {
-            Body::PortMod(_) => return Err(BadRequest::Eperm.into()),
-            Body::FlowMod(it) if it.buffer_id != NO_BUFFER => {
-                return Err(BadRequest::BufferUnknown.into());
-            }
-            Body::PacketOut(it) if it.buffer_id != NO_BUFFER => {
-                return Err(BadRequest::BufferUnknown.into());
-            }
-            Body::GroupMod(it) if it.group_id != group::ALL && !Places::fits_group(it.group_id) => {
-                return Err(GroupModFailed::InvalidGroup.into());
-            }
-            Body::MeterMod(it) if it.meter_id != meter::ALL && !Places::fits_meter(it.meter_id) => {
-                return Err(MeterModFailed::InvalidMeter.into());
-            }
-            Body::FlowMod(it) if it.flags & flow_flag::CHECK_OVERLAP != 0 && has_time_out(it) => {
-                // The shadow does not know when entries of the switch have timed out.
-                return Err(FlowModFailed::BadFlags.into());
-            }
-            _ => {}
-        }
-        strict::check(&it.traffic, body)
     }
 
     /// What the shadow has accepted, under the slice's numbers in the switch.
@@ -369,7 +405,7 @@ impl SliceProxy {
                 own.map(|(port, data)| Body::PacketOut(packet_out(port, data.to_vec()))).collect()
             }
             Body::FlowMod(it) => {
-                self.note_wants_end(slice, &it);
+                self.slices[slice].note_wants_end(&it);
                 flow_mods(places, traffic.ports(), it)
             }
             Body::GroupMod(it) => {
@@ -390,31 +426,36 @@ impl SliceProxy {
         }
     }
 
-    fn note_wants_end(&mut self, slice: usize, it: &FlowMod) {
-        let key = (it.table_id, it.priority, match_bytes(&it.match_));
-        let wants = &mut self.slices[slice].wants_end;
-        match it.command {
-            FlowModCommand::Add if it.flags & flow_flag::SEND_FLOW_REM != 0 => {
-                wants.insert(key);
-            }
-            FlowModCommand::Add => {
-                wants.remove(&key);
-            }
-            _ => {}
+    fn tell(&self, peer: ProxyPeer, xid: u32, body: Body, out: &mut ProxyEffects) {
+        queue(out, peer, &Message::new(xid, body).to_bytes());
+    }
+
+    /// Tells those controllers of a slice what none of them has asked for.
+    fn tell_all(
+        &self,
+        slice: usize,
+        hearers: Vec<ConnectionId>,
+        body: &Body,
+        out: &mut ProxyEffects,
+    ) {
+        for connection in hearers {
+            self.tell(ProxyPeer { slice, connection }, 0, body.clone(), out);
         }
     }
 
-    fn tell(&mut self, slice: usize, xid: u32, body: Body, out: &mut ProxyEffects) {
-        let bytes = Message::new(xid, body).to_bytes();
-        match out.to_controllers.iter_mut().find(|(place, _)| *place == slice) {
-            Some((_, all)) => all.extend(bytes),
-            None => out.to_controllers.push((slice, bytes)),
-        }
-    }
-
-    fn tell_refused(&self, slice: usize, body: &Body, code: ErrorCode, out: &mut ProxyEffects) {
-        let slice = self.slices[slice].name.clone();
-        out.events.push(ProxyEvent::Refused { slice, type_: body.type_(), code });
+    fn refuse(
+        &self,
+        peer: ProxyPeer,
+        xid: u32,
+        bytes: &[u8],
+        code: ErrorCode,
+        out: &mut ProxyEffects,
+    ) {
+        let error = ErrorMessage::new(code, &bytes[..bytes.len().min(64)]);
+        self.tell(peer, xid, Body::Error(error), out);
+        let slice = self.slices[peer.slice].name.clone();
+        let type_ = bytes.get(1).copied().unwrap_or(0);
+        out.events.push(ProxyEvent::Refused { slice, type_, code });
     }
 
     /// What the shadow has told its controller, but for ends of entries, of which the switch tells.
@@ -425,7 +466,10 @@ impl SliceProxy {
         for frame in std::mem::take(&mut self.fx.transmits) {
             self.frames.release(frame.frame);
         }
-        for message in told.iter().flat_map(|(_, bytes)| messages_in(bytes)) {
+        for (connection, message) in told
+            .iter()
+            .flat_map(|(number, bytes)| messages_in(bytes).map(|it| (ConnectionId(*number), it)))
+        {
             if message[1] == message_type::FLOW_REMOVED {
                 continue;
             }
@@ -437,11 +481,28 @@ impl SliceProxy {
                 let name = self.slices[slice].name.clone();
                 out.events.push(ProxyEvent::Refused { slice: name, type_, code });
             }
-            match out.to_controllers.iter_mut().find(|(place, _)| *place == slice) {
-                Some((_, all)) => all.extend_from_slice(message),
-                None => out.to_controllers.push((slice, message.to_vec())),
-            }
+            queue(out, ProxyPeer { slice, connection }, message);
         }
+    }
+}
+
+/// Puts a message behind those that are for a controller already.
+fn queue(out: &mut ProxyEffects, peer: ProxyPeer, message: &[u8]) {
+    match out.to_controllers.iter_mut().find(|(it, _)| *it == peer) {
+        Some((_, all)) => all.extend_from_slice(message),
+        None => out.to_controllers.push((peer, message.to_vec())),
+    }
+}
+
+/// Notes of each slice which of its ports others have too.
+fn note_shared(slices: &mut [Shadow]) {
+    let mut owners = BTreeMap::<u32, usize>::new();
+    for port in slices.iter().flat_map(|it| it.traffic.ports()) {
+        *owners.entry(*port).or_default() += 1;
+    }
+    for it in slices {
+        let is_shared = |port: &&u32| owners.get(port).is_some_and(|owners| *owners > 1);
+        it.shared = it.traffic.ports().iter().filter(is_shared).copied().collect();
     }
 }
 
@@ -456,32 +517,9 @@ fn messages_in(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-const fn has_time_out(it: &FlowMod) -> bool {
-    it.idle_timeout != 0 || it.hard_timeout != 0
-}
-
 /// Whether a message changes something in the switch, or sends something.
 const fn is_change(body: &Body) -> bool {
     matches!(body, Body::FlowMod(_) | Body::GroupMod(_) | Body::MeterMod(_) | Body::PacketOut(_))
-}
-
-/// Whether only the switch can answer.
-fn is_read(body: &Body) -> bool {
-    match body {
-        Body::BarrierRequest => true,
-        Body::MultipartRequest(request) => matches!(
-            request.body,
-            RequestBody::Flow(_)
-                | RequestBody::Aggregate(_)
-                | RequestBody::Table
-                | RequestBody::PortStats { .. }
-                | RequestBody::Queue { .. }
-                | RequestBody::Group { .. }
-                | RequestBody::Meter { .. }
-                | RequestBody::PortDescription
-        ),
-        _ => false,
-    }
 }
 
 /// What the shadow is told of a change: entries without time-outs, since it sees no frames.

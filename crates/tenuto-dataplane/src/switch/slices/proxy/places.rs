@@ -1,6 +1,6 @@
 //! Where a slice is in the switch of others: its tables, groups and meters there.
 
-use tenuto_openflow::constants::{group, meter, port};
+use tenuto_openflow::constants::{group, port};
 use tenuto_openflow::{
     Action, Bucket, FlowStats, GroupMod, GroupStats, Instruction, MeterMod, MeterStats,
 };
@@ -9,6 +9,9 @@ use tenuto_openflow::{
 const GROUPS_EACH: u32 = 1 << 24;
 /// Meters likewise: switches have few numbers for them.
 const METERS_EACH: u32 = 1 << 10;
+
+/// An action that sends a frame out of a port.
+const OUTPUT_BYTES: usize = 16;
 
 /// Ranges of numbers that are a slice's alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +44,7 @@ impl Places {
     }
 
     const fn group_out(self, id: u32) -> u32 {
-        self.number * GROUPS_EACH + id
+        (self.number * GROUPS_EACH).saturating_add(id)
     }
 
     pub(super) fn group_in(self, id: u32) -> Option<u32> {
@@ -49,7 +52,7 @@ impl Places {
     }
 
     const fn meter_out(self, id: u32) -> u32 {
-        self.number * METERS_EACH + id
+        (self.number * METERS_EACH).saturating_add(id)
     }
 
     pub(super) fn meter_in(self, id: u32) -> Option<u32> {
@@ -72,7 +75,15 @@ impl Places {
     }
 
     pub(super) const fn wanted_meter(self, id: u32) -> u32 {
-        if id == meter::ALL { id } else { self.meter_out(id) }
+        self.meter_out(id)
+    }
+
+    /// How much longer actions are once floods go out of each port.
+    pub(super) fn longer_by(ports: &[u32], actions: &[Action]) -> usize {
+        let is_flood =
+            |it: &&Action| matches!(it, Action::Output { port: port::ALL | port::FLOOD, .. });
+        let more = ports.len().saturating_sub(1).saturating_mul(OUTPUT_BYTES);
+        actions.iter().filter(is_flood).count().saturating_mul(more)
     }
 
     /// Actions for the switch: groups by their numbers there, floods as the slice's ports, frames for the

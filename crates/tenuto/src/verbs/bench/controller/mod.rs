@@ -3,6 +3,7 @@
 mod packet_in;
 mod running;
 mod service;
+mod take_over;
 
 use super::sheet::{Form, show};
 use crate::failure::Failure;
@@ -48,6 +49,8 @@ enum Part {
     OpenLoop,
     /// Adds, batches, what-ifs and a restart of the service, through REST to switches over TCP
     Service,
+    /// The controller that leads is killed, and another one takes over, behind a real etcd
+    TakeOver,
 }
 
 pub(super) fn run(args: &Controller) -> Result<Outcome, Failure> {
@@ -56,7 +59,10 @@ pub(super) fn run(args: &Controller) -> Result<Outcome, Failure> {
     let mut sheets = Vec::new();
     sheets.extend(packet_in::sheet(args, &mut progress)?);
     if args.has(Part::Service) {
-        sheets.push(service::sheet(args, &mut progress)?);
+        sheets.push(service::sheet(&args.program()?, &mut progress)?);
+    }
+    if args.has(Part::TakeOver) {
+        sheets.push(take_over::sheet(&args.program()?, &mut progress)?);
     }
     drop(line);
     show("controller", None, &sheets, &args.form)

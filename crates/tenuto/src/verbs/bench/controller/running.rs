@@ -28,6 +28,13 @@ impl Folder {
     }
 }
 
+impl Folder {
+    /// Another one in it.
+    pub(super) fn within(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
 impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
@@ -49,7 +56,7 @@ impl Drop for Running {
     }
 }
 
-fn failed(error: &io::Error) -> Failure {
+pub(super) fn failed(error: &io::Error) -> Failure {
     Failure::undecidable(format!("the service cannot be measured: {error}"), None)
 }
 
@@ -66,12 +73,28 @@ impl Running {
         folder: &Folder,
         openflow: SocketAddr,
     ) -> Result<Self, Failure> {
-        Self::begin(program, &folder.0, openflow).map_err(|error| failed(&error))
+        Self::begin(program, &folder.0, openflow, ("state", &[])).map_err(|error| failed(&error))
     }
 
-    fn begin(program: &Path, folder: &Path, openflow: SocketAddr) -> io::Result<Self> {
+    /// The same as one of several, which have a folder of state each and a store together.
+    pub(super) fn join(
+        program: &Path,
+        folder: &Folder,
+        openflow: SocketAddr,
+        (state, store): (&str, &str),
+    ) -> Result<Self, Failure> {
+        let more = ["--store", store];
+        Self::begin(program, &folder.0, openflow, (state, &more)).map_err(|error| failed(&error))
+    }
+
+    fn begin(
+        program: &Path,
+        folder: &Path,
+        openflow: SocketAddr,
+        (state, more): (&str, &[&str]),
+    ) -> io::Result<Self> {
         let mut command = Command::new(program);
-        command.args(["controller", FILE, "--state", "state", "--listen", "127.0.0.1:0"]);
+        command.args(["controller", FILE, "--state", state, "--listen", "127.0.0.1:0"]).args(more);
         command.args(["--openflow", &openflow.to_string()]).current_dir(folder);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut child = command.spawn()?;
@@ -82,7 +105,8 @@ impl Running {
         let address = address.and_then(|it| it.trim().parse::<SocketAddr>().ok());
         let connection = read.and_then(|_| {
             let address = address.ok_or_else(|| io::Error::other("it does not say where it is"))?;
-            let token = std::fs::read_to_string(folder.join("state/token"))?.trim().to_owned();
+            let token =
+                std::fs::read_to_string(folder.join(state).join("token"))?.trim().to_owned();
             let stream = TcpStream::connect(address)?;
             stream.set_nodelay(true)?;
             Ok((token, BufReader::new(stream)))
@@ -135,19 +159,25 @@ impl Running {
 
     /// Waits until all switches have the latest set.
     pub(super) fn until_installed(&mut self) -> Result<(), Failure> {
+        self.until("switches do not get the set", |it| it["installed"] == it["decision"])
+    }
+
+    /// Waits until its status is as it shall be.
+    pub(super) fn until(
+        &mut self,
+        what_else: &str,
+        is_so: impl Fn(&Value) -> bool,
+    ) -> Result<(), Failure> {
         let until = Instant::now() + PATIENCE;
         let mut events = self.listen().map_err(|error| failed(&error))?;
         loop {
             let (_, status) = self.ask("GET", "/v1/status", "")?;
-            if status["installed"] == status["decision"] {
+            if is_so(&status) {
                 return Ok(());
             }
             if Instant::now() > until {
                 let (_, alarms) = self.ask("GET", "/v1/alarms", "")?;
-                return Err(Failure::undecidable(
-                    format!("switches do not get the set: {alarms}"),
-                    None,
-                ));
+                return Err(Failure::undecidable(format!("{what_else}: {alarms}"), None));
             }
             // Something has happened, or nothing was told for so long.
             if let Ok(told) = events.fill_buf().map(<[u8]>::len) {
@@ -170,7 +200,12 @@ impl Running {
 
     /// Ends it as a loss of power would, but for the machine's memory.
     pub(super) fn kill(mut self) {
-        let _ = self.child.kill();
+        self.kill_at_once();
         let _ = self.child.wait();
+    }
+
+    /// The same, without waiting for it.
+    pub(super) fn kill_at_once(&mut self) {
+        let _ = self.child.kill();
     }
 }

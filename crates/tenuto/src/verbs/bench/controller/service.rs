@@ -1,7 +1,6 @@
 //! What the service does with flows, through its interface, to switches over TCP that hold what they are told.
 
 use super::super::sheet::{Sheet, rounded};
-use super::Controller;
 use super::running::{Folder, Running, free_address};
 use crate::failure::Failure;
 use serde_json::{Value, json};
@@ -11,7 +10,7 @@ use std::time::Instant;
 use tenuto_runtime::measure::{CoreSwitch, Spread};
 
 /// Switches of the network that flows are added to.
-const SWITCHES: u32 = 5;
+pub(super) const SWITCHES: u32 = 5;
 /// Single adds, and what-ifs.
 const SINGLES: usize = 40;
 /// Batches of 100 adds.
@@ -23,10 +22,11 @@ const KEPT_ENTRIES: u64 = 10_000;
 /// Entries that a flow has over all of its switches here, at least.
 const ENTRIES_OF_FLOW: usize = 6;
 
-const COLUMNS: [&str; 6] = ["what", "times", "median ms", "least ms", "most ms", "aim ms"];
+pub(super) const COLUMNS: [&str; 6] =
+    ["what", "times", "median ms", "least ms", "most ms", "aim ms"];
 
 /// A row of switches with two hosts each, and flows of a frame a second between hosts that are four switches apart.
-fn network(switches: u32, flows: usize) -> String {
+pub(super) fn network(switches: u32, flows: usize) -> String {
     let mut text = String::from("tenuto: 1\nname: row\nhosts: {");
     let hosts = (1..=switches).map(|it| format!("a{it}: {{}}, b{it}: {{}}"));
     text.push_str(&hosts.collect::<Vec<_>>().join(", "));
@@ -48,7 +48,7 @@ fn network(switches: u32, flows: usize) -> String {
 }
 
 /// The fields of the `at`-th flow.
-fn flow(switches: u32, at: usize) -> Value {
+pub(super) fn flow(switches: u32, at: usize) -> Value {
     let count = switches as usize;
     let (from, way) = (at % count, 1 + at / count % 2);
     let to = (from + 4.min(count - 1)) % count;
@@ -60,11 +60,10 @@ fn flow(switches: u32, at: usize) -> Value {
 }
 
 /// The table.
-pub(super) fn sheet(args: &Controller, progress: &mut dyn FnMut(&str)) -> Result<Sheet, Failure> {
-    let program = args.program()?;
+pub(super) fn sheet(program: &Path, progress: &mut dyn FnMut(&str)) -> Result<Sheet, Failure> {
     let mut sheet = Sheet::new("What the service does with flows", &COLUMNS);
-    adds(&program, &mut sheet, progress)?;
-    restart(&program, &mut sheet, progress)?;
+    adds(program, &mut sheet, progress)?;
+    restart(program, &mut sheet, progress)?;
     sheet.note(format!(
         "through REST over one connection, to {SWITCHES} switches (cores of ours over TCP, no frames); an add ends when every switch \
          has it, read back. Decision: `took_us` of the answers"
@@ -170,18 +169,18 @@ fn switches(count: u32, service: &Running) -> Result<Vec<CoreSwitch>, Failure> {
     all.map_err(|error| Failure::undecidable(error.to_string(), None))
 }
 
-fn expect((status, answer): (u16, Value), wanted: u16) -> Result<Value, Failure> {
+pub(super) fn expect((status, answer): (u16, Value), wanted: u16) -> Result<Value, Failure> {
     if status == wanted {
         return Ok(answer);
     }
     Err(Failure::undecidable(format!("the service answers {status}: {answer}"), None))
 }
 
-fn ms(began: Instant) -> f64 {
+pub(super) fn ms(began: Instant) -> f64 {
     began.elapsed().as_secs_f64() * 1e3
 }
 
-fn row(what: &str, times: Vec<f64>, aim_ms: f64) -> Vec<Value> {
+pub(super) fn row(what: &str, times: Vec<f64>, aim_ms: f64) -> Vec<Value> {
     let count = times.len();
     let spread = Spread::of(times);
     let aim = if aim_ms.is_finite() { rounded(aim_ms, 2) } else { Value::Null };

@@ -25,7 +25,7 @@ pub(crate) struct Papers {
     only: Vec<Part>,
     /// HTML file of all figures to write
     #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    pub(super) output: Option<PathBuf>,
     /// Runs of each case of Loko's figures; the paper has 30
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000))]
     runs: u64,

@@ -1,6 +1,7 @@
 //! Where figures go.
 
 use crate::failure::Failure;
+use crate::output;
 use crate::verbs::bench::sheet::Sheet;
 use std::path::PathBuf;
 
@@ -13,16 +14,8 @@ impl Figures {
     pub(super) fn write(&self, name: &str, svg: &str, sheet: &mut Sheet) -> Result<(), Failure> {
         let Some(folder) = &self.0 else { return Ok(()) };
         let path = folder.join(name);
-        let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, svg));
-        written.map_err(|error| {
-            let shown = path.display().to_string();
-            let hint = "--figures names a folder that may be written to";
-            Failure::input(
-                format!("the figure cannot be written: {error}"),
-                Some(&shown),
-                Some(hint),
-            )
-        })?;
+        output::make_folder(folder)?;
+        output::write_file(&path, svg)?;
         sheet.note(format!("drawn in {}", path.display()));
         Ok(())
     }

@@ -43,7 +43,7 @@ pub(crate) struct Switch {
     window: u64,
     /// Folder for the figures, as SVG
     #[arg(long, value_name = "DIR")]
-    figures: Option<std::path::PathBuf>,
+    pub(super) figures: Option<std::path::PathBuf>,
     #[command(flatten)]
     pub(super) form: Form,
 }
