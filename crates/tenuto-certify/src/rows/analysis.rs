@@ -36,6 +36,8 @@ pub(crate) struct Load {
     pub(crate) frames: BTreeMap<u8, BigInt>,
     /// Every class in use.
     pub(crate) classes: BTreeMap<u8, ()>,
+    /// What the line could have carried while it was idle at swaps.
+    pub(crate) idle: BigInt,
 }
 
 /// A stream at a port.
@@ -293,7 +295,7 @@ impl<'a> Context<'a> {
         Some(Line::new(burst, rate))
     }
 
-    /// S: what can be in the way of class `class` without being of it or above.
+    /// S: what can be in the way of class `class` without being of it or above, and in a raise what idle lines add.
     pub(crate) fn blocking(&self, port: usize, load: Option<&Load>, class: u8) -> BigInt {
         if !self.is_for_frames() {
             return BigInt::zero();
@@ -309,9 +311,10 @@ impl<'a> Context<'a> {
             blocking = blocking.max(self.scale.bits(frame, 1, 1));
         }
         let lower = load.into_iter().flat_map(|load| load.frames.iter());
-        lower
+        let blocking = lower
             .filter(|(lowest, _)| **lowest > class)
-            .fold(blocking, |blocking, (_, frame)| blocking.max(frame.clone()))
+            .fold(blocking, |blocking, (_, frame)| blocking.max(frame.clone()));
+        load.map_or(blocking.clone(), |load| blocking + &load.idle)
     }
 
     /// The arrivals of one mode or raise, with bursts grown by the mode's own claims.

@@ -213,6 +213,7 @@ pub(crate) fn backlog(
             largest = largest.max(context.scale.bits(SIGNAL_BITS, 1, 1));
         }
         bound += largest;
+        bound += load.map_or_else(BigInt::default, |load| load.idle.clone());
         // A frame is handed over at a whole tick, and is in the buffer until then.
         let info = &context.net.ports[port];
         bound += context.scale.bps(info.rate_bps, 1, 1) * info.tick_ps;

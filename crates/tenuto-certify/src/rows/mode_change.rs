@@ -7,7 +7,6 @@ use crate::finding::{picos, rule};
 use crate::rows::analysis::Analysis;
 use crate::rows::bounds;
 use crate::rows::context::Context;
-use crate::rows::dropping;
 use crate::rows::port_rows::Backlogs;
 use crate::rows::purged;
 use crate::streams::envelopes::{contract_envelope, enforced_envelope, is_bounded_anew};
@@ -24,7 +23,7 @@ const DWELL_PS: u128 = 100_000_000_000;
 const RETURN_PHASES: u128 = 5;
 /// What is no shorter than this has no bound: a signal that does not arrive, or waits for a processor
 /// without a claim.
-const UNBOUNDED_PS: u128 = u128::MAX >> 64;
+pub(crate) const UNBOUNDED_PS: u128 = u128::MAX >> 64;
 /// Distances are whole millionths of a picosecond, up.
 const FINE_PER_PS: u128 = 1_000_000;
 const FINE_PER_S: u128 = 1_000_000_000_000 * FINE_PER_PS;
@@ -254,7 +253,6 @@ pub(crate) fn check(
         }
     }
     check_signals(context);
-    dropping::check(context);
     let over = drains.values().chain(settled.values()).flatten().copied().max().unwrap_or(0);
     // A plan that is not feasible may say nothing of a change; no row claims nothing.
     for raise in terms.keys().filter(|_| plan.feasible) {

@@ -10,7 +10,7 @@ use crate::rows::ends::Ends;
 use crate::rows::inequality::check_busy;
 use crate::rows::port_rows::{self, Backlogs};
 use crate::rows::settling::{self, Before};
-use crate::rows::{bounds, inequality, mode_change, processor, processor_rows, raise};
+use crate::rows::{bounds, dropping, inequality, mode_change, processor, processor_rows, raise};
 use crate::streams::attributed::Attributed;
 use crate::streams::envelopes::enforced;
 use crate::streams::levels::is_analysed;
@@ -85,7 +85,11 @@ impl Analysed {
         let mut raises: Vec<(Analysis, Ends)> = Vec::new();
         for mode in context.raises() {
             let Mode::Raise { from, to } = mode else { continue };
-            let analysis = context.analyse(mode);
+            let mut analysis = context.analyse(mode);
+            let purges =
+                (from..to).map(|start| common.purging(context, start, &backlogs).queues_ps);
+            let idle_ps = purges.fold(Some(0), |sum: Option<u128>, it| sum?.checked_add(it?));
+            idle(context, &mut analysis, idle_ps.unwrap_or(mode_change::UNBOUNDED_PS));
             // A raise may come in steps: the slowest of them counts. Where the plan says of one of them
             // nothing, nothing is taken to end: what ends adds to what a frame holds back on whole paths.
             let is_said = |start: u8| {
@@ -104,6 +108,16 @@ impl Analysed {
             raises.push((analysis, ends));
         }
         Self { steady, raises, slowest: slowest_by, terms, backlogs }
+    }
+}
+
+/// Lines that may be idle at the swaps of a raise are so for no longer than its purges.
+fn idle(context: &Context<'_>, raise: &mut Analysis, idle_ps: u128) {
+    for (port, load) in &mut raise.loads {
+        let info = &context.net.ports[*port];
+        if dropping::may_idle(context, info.node) {
+            load.idle = context.scale.bps(info.rate_bps, 1, 1) * idle_ps;
+        }
     }
 }
 

@@ -46,11 +46,6 @@ impl Egress {
         is_done
     }
 
-    /// Whether a frame waits for being asked, and nothing is being sent.
-    pub(crate) fn waits_for_asking(&self) -> bool {
-        self.rearranging.is_on() && self.committed.is_none()
-    }
-
     /// Whether the frame that would be served next waits for being asked.
     pub(crate) fn is_next_unknown(&self) -> bool {
         let holds_frames = |&place: &usize| self.queues[place].len() > self.rearranging.gone(place);
@@ -174,9 +169,9 @@ mod tests {
         assert_eq!(next(&mut port), Some(0), "whose slot had begun");
         assert_eq!(next(&mut port), Some(100), "the signal");
         assert_eq!(next(&mut port), None, "nobody knows whether frame 1 stays");
-        assert!(port.waits_for_asking());
+        assert!(port.is_next_unknown());
         assert!(!port.rearrange(&mut 2, place, |it| purged.push(it.frame.0)));
-        assert!(!port.waits_for_asking());
+        assert!(port.is_next_unknown(), "nor whether frame 3 does");
         assert_eq!(next(&mut port), Some(1), "frame 3 is to be asked");
         assert_eq!(port.waiting().collect::<Vec<_>>(), [0, 3, 1]);
         let mut held = Vec::new();

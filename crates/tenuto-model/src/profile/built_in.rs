@@ -104,7 +104,7 @@ fn tenuto() -> Profile {
         clock_tolerance_ppm: 200,
         has_modes: true,
         swap_ns_max: 50_000,
-        purge_frame_ns_max: 100,
+        purge_frame_ns_max: 200,
         ..ideal()
     }
 }

@@ -17,6 +17,8 @@ pub(crate) struct ModeInput {
     pub(crate) shares: Vec<Share>,
     /// Θ per server and class, where flows end; empty in a steady mode.
     pub(crate) endings: Vec<Vec<(u8, Option<Picos>)>>,
+    /// Per server what its line could have carried while it was idle at swaps, 10⁻⁶ bit; empty where none is.
+    pub(crate) idle_ubit: Vec<i128>,
 }
 
 /// What one tree carries in an analysis.
@@ -210,5 +212,10 @@ pub(crate) fn at_sources(
     reading: Reading,
 ) -> ModeInput {
     let share = |tree: &Tree| Share::at_source(&network.flows[tree.flow], reading);
-    ModeInput { transition, shares: trees.iter().map(share).collect(), endings: Vec::new() }
+    ModeInput {
+        transition,
+        shares: trees.iter().map(share).collect(),
+        endings: Vec::new(),
+        idle_ubit: Vec::new(),
+    }
 }

@@ -124,13 +124,19 @@ impl Ports<'_> {
         }
     }
 
-    /// S: what is below the scheduler, or one frame of a lower class.
+    /// What the line could have carried while it was idle at swaps.
+    fn idle(&self, server: usize, mode_input: &ModeInput) -> i128 {
+        mode_input.idle_ubit.get(server).copied().unwrap_or(0)
+    }
+
+    /// S: what is below the scheduler, or one frame of a lower class, and in a raise what idle lines add.
     pub(crate) fn blocking(&self, server: usize, mode_input: &ModeInput, class: u8) -> i128 {
         if self.is_fluid() {
             return 0;
         }
         let below = self.topology.nodes[self.topology.servers[server].node].below_scheduler_ubit();
-        below.max(self.largest_frame(server, mode_input, Some(class))).max(self.other_frame())
+        let frame = self.largest_frame(server, mode_input, Some(class)).max(self.other_frame());
+        below.max(frame) + self.idle(server, mode_input)
     }
 
     /// The groups of a server as class `class` sees them, each with the sets within behind it;
@@ -340,7 +346,8 @@ impl Ports<'_> {
         // Of what is being sent, a signal may be the largest.
         let has_signals = self.topology.servers[server].is_trunk && !self.signals.is_zero();
         let signal = if has_signals { SIGNAL_WIRE_UBIT } else { 0 };
-        let frames = self.largest_frame(server, mode_input, None).max(signal) + in_the_way;
+        let idle = if self.is_fluid() { 0 } else { self.idle(server, mode_input) };
+        let frames = self.largest_frame(server, mode_input, None).max(signal) + in_the_way + idle;
         // A frame is handed over at the whole nanosecond behind its end, and is in the buffer until then.
         let tick = Bucket::line(0, rate).grown(Picos(self.topology.servers[server].tick_ps));
         u64::try_from(div_up(most + frames + tick.burst_ubit, 1_000_000)).ok()

@@ -80,7 +80,12 @@ fn returning(analysis: &Analysis<'_>, lower: &ModeInput, from: u8, to: u8) -> Mo
             share.forwarded = None;
         }
     }
-    ModeInput { transition: Transition::Return { from, to }, shares, endings: Vec::new() }
+    ModeInput {
+        transition: Transition::Return { from, to },
+        shares,
+        endings: Vec::new(),
+        idle_ubit: Vec::new(),
+    }
 }
 
 /// The longest that a frame is under way, from its release, or its way past a meter, to its target.

@@ -4,7 +4,7 @@ use super::processor_rows;
 use crate::analysis::context::Analysis;
 use crate::analysis::mode_input::modes_of;
 use crate::analysis::mode_result::ModeResult;
-use crate::modes::{dropping, mode_change};
+use crate::modes::mode_change;
 use crate::refused::{at, kilobytes, milliseconds};
 use std::collections::BTreeMap;
 use tenuto_calculus::{UBIT_PER_BIT, div_up};
@@ -383,27 +383,6 @@ fn slow_answers(analysis: &Analysis<'_>) -> Option<Refusal> {
     })
 }
 
-/// Switches that take longer for frames that a raise ends than lines do: what waits behind these has no bound.
-fn slow_drops(analysis: &Analysis<'_>) -> Option<Refusal> {
-    let topology = analysis.ports.topology;
-    let it = dropping::slow_drops(topology, analysis.trees)?;
-    let node = &topology.nodes[it.node];
-    let purge_ns = node.profile.map_or(0, |profile| profile.purge_frame_ns_max);
-    Some(Refusal {
-        needed: Some(it.needed_ps.div_ceil(1_000)),
-        available: Some(it.available_ps / 1_000),
-        unit: "ns".into(),
-        because: format!(
-            "at a raise {} drop frames of the flows that it ends, {purge_ns} ns each and for the one behind it, in turn, \
-             while the smallest frame takes {} ns on the fastest line there: what stays would wait longer than it is \
-             analysed for; slower lines, a switch with a smaller `purge_per_frame`, or flows of one mode by fewer of its ports would help",
-            if it.ports == 1 { "a port has to".to_owned() } else { format!("{} ports", it.ports) },
-            it.available_ps / 1_000
-        ),
-        ..at(node.name, "purge")
-    })
-}
-
 /// Flows that are watched elsewhere than where they enter, although links may be lost: what delays they have behind a way around, and
 /// whether that way meets the switches that watch, is not analysed.
 fn watched_elsewhere(network: &Network) -> impl Iterator<Item = Refusal> + '_ {
@@ -498,7 +477,6 @@ fn modes(analysis: &Analysis<'_>) -> Vec<Refusal> {
     }
     refusals.extend(unsettled(analysis));
     refusals.extend(slow_answers(analysis));
-    refusals.extend(slow_drops(analysis));
     if network.networks.len() > 1 {
         refusals.push(Refusal {
             because: format!(

@@ -16,10 +16,10 @@ use crate::analysis::purging::Purging;
 use crate::analysis::raise_terms::RaiseTerms;
 use crate::analysis::whole_paths::{WholePaths, whole_paths};
 use crate::input::envelope::Reading;
-use crate::input::topology::Topology;
+use crate::input::topology::{Egress, Topology};
 use crate::input::transitions::{span, transitions};
 use crate::modes::drain::drain;
-use crate::modes::dropping::slow_drops;
+use crate::modes::dropping::may_idle;
 use crate::modes::mode_change;
 use crate::modes::processor_changes::Needed;
 use crate::modes::settling::settled;
@@ -272,14 +272,16 @@ impl Analysis<'_> {
 
     /// Solves one mode_input; raises come after the steady modes that they start from.
     fn add(&mut self, mut mode_input: ModeInput) {
-        let mut slowest = None;
+        let (mut slowest, mut is_lost) = (None, false);
         if let Transition::Raise { from, to } = mode_input.transition {
             slowest = self.slowest_raise(from, to);
             mode_input.endings = self.endings(&mode_input, slowest);
+            match self.idle_ubit(from, to) {
+                Some(idle_ubit) => mode_input.idle_ubit = idle_ubit,
+                None => is_lost = true,
+            }
         }
         let mut solution = solve(&self.ports, &mode_input);
-        let is_raise = matches!(mode_input.transition, Transition::Raise { .. });
-        let is_lost = is_raise && slow_drops(self.ports.topology, self.trees).is_some();
         if is_lost {
             solution.give_up();
         }
@@ -343,6 +345,25 @@ impl Analysis<'_> {
             slowest = slowest.max(self.raise_terms(start)?.sum());
         }
         Some(slowest)
+    }
+
+    /// What the line of each server would carry in the time in which it may be idle at the swaps from `from` to `to` while frames wait: the
+    /// switch asks frames where they belong for no longer than all purges together; `None` without a bound.
+    fn idle_ubit(&self, from: u8, to: u8) -> Option<Vec<i128>> {
+        let topology = self.ports.topology;
+        let may_idle = may_idle(topology, self.trees);
+        if !may_idle.contains(&true) {
+            return Some(Vec::new());
+        }
+        let mut idle_ps = 0_i128;
+        for start in from..to {
+            idle_ps = idle_ps.checked_add(self.raise_terms(start)?.queue)?;
+        }
+        let idle = |egress: &Egress<'_>| match may_idle[egress.node] {
+            true => Bucket::line(0, egress.rate_bps).grown(Picos(idle_ps)).burst_ubit,
+            false => 0,
+        };
+        Some(topology.servers.iter().map(idle).collect())
     }
 
     /// Θ = W + D_mc per server and class, W over the modes that the raise passes and over raises

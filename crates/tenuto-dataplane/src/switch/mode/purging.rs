@@ -3,7 +3,6 @@
 use super::swapped::{PURGE_STEP_FRAMES, Swapped};
 use crate::egress::Egress;
 use crate::switch::actions::group::GroupState;
-use crate::switch::port::PortState;
 use crate::switch::{Switch, SwitchEvent};
 use crate::{DropReason, Dropped, Effects, Frames};
 use tenuto_openflow::ModeEventKind;
@@ -23,27 +22,24 @@ impl Switch {
         self.purging.owed.is_some()
     }
 
-    /// Asks some of the frames that a change of the mode has left in queues where they belong: first at ports that send nothing
-    /// until they know, then at those that do not know what comes next.
+    /// Asks some of the frames that a change of the mode has left in queues where they belong: first at ports that do not
+    /// know what comes next.
     #[cold]
     pub fn purge_some(&mut self, frames: &mut impl Frames, fx: &mut Effects<SwitchEvent>) {
         let Some(mut owed) = self.purging.owed.take() else { return };
         let (count, first) = (self.ports.len(), owed.turn);
         let mut most = PURGE_STEP_FRAMES;
         // Each in turn, so that none waits for all that others have to ask.
+        let mut known = 0;
         for place in (0..count).map(|nth| (first + nth) % count).cycle() {
-            let waits = self.ports.iter().any(|port| port.egress.waits_for_asking());
-            let asks = |port: &PortState| match waits {
-                true => port.egress.waits_for_asking(),
-                false => port.egress.is_next_unknown(),
-            };
-            if most == 0 || !self.ports.iter().any(asks) {
+            if most == 0 || known == count {
                 break;
             }
-            if asks(&self.ports[place]) {
+            known += 1;
+            if self.ports[place].egress.is_next_unknown() {
                 owed.purged += self.purge_port(place, owed.to, &mut 1, frames, fx).1;
                 owed.turn = (place + 1) % count;
-                most -= 1;
+                (most, known) = (most - 1, 0);
             }
         }
         while owed.place < count {
