@@ -20,7 +20,7 @@ const FILES_IN_CIRCLES: [(&str, usize); 12] = [
     ("tenuto-io", 10),
     ("tenuto-model", 37),
     ("tenuto-runtime", 24),
-    ("tenuto-service", 19),
+    ("tenuto-service", 18),
     ("tenuto-world", 8),
 ];
 

@@ -125,7 +125,10 @@ tolerates: {babbling_hosts: 0, lost_signals: 0}
 
 #[test]
 fn a_faster_trunk_makes_no_bound_of_the_vehicle_larger() {
-    let usual = certified("vehicle.yaml");
+    let mut network = certified("vehicle.yaml").network;
+    // On a faster line 84 B take less than asking queued frames at a raise, which would count.
+    network.profiles.values_mut().for_each(|it| it.purge_frame_ns_max = 100);
+    let usual = plan(&network, &quick());
     let is_host = |name: &str| usual.network.hosts.iter().any(|host| host.name == name);
     let links = usual.network.links.iter().enumerate();
     let trunks: Vec<usize> = links

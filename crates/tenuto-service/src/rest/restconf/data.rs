@@ -2,7 +2,8 @@
 
 use super::address::{Place, StreamKey};
 use super::error::Error;
-use super::{MODULE, OWN_CUC, compute, nothing, reading, rendering, shape, yang};
+use super::yang::yang;
+use super::{MODULE, OWN_CUC, compute, nothing, reading, rendering, shape};
 use crate::rest::Shared;
 use crate::rest::access::Who;
 use axum::body::{Body, Bytes};

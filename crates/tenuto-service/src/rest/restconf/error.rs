@@ -1,6 +1,6 @@
 //! What goes wrong, as RESTCONF says it (RFC 8040, section 7.1).
 
-use super::yang;
+use super::yang::yang;
 use axum::body::Body;
 use axum::http::{Response, StatusCode};
 use axum::response::IntoResponse;

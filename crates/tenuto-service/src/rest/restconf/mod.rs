@@ -15,6 +15,7 @@ mod planned;
 mod reading;
 mod rendering;
 mod shape;
+mod yang;
 
 pub(crate) use planned::PlannedStreams;
 
@@ -33,12 +34,12 @@ use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use yang::{YANG_JSON, yang};
 
 /// The module that all of it is by.
 const MODULE: &str = "ieee802-dot1q-cnc-config";
 /// CUC of flows that came otherwise.
 const OWN_CUC: &str = "tenuto";
-const YANG_JSON: &str = "application/yang-data+json";
 
 /// Every address of it.
 pub(super) fn add(router: Router<Arc<Shared>>) -> Router<Arc<Shared>> {
@@ -87,11 +88,6 @@ pub(super) async fn errors(request: Request, next: Next) -> Response<Body> {
     let challenge = response.headers().get(WWW_AUTHENTICATE).cloned();
     told.headers_mut().extend(challenge.map(|it| (WWW_AUTHENTICATE, it)));
     told
-}
-
-/// A value as RESTCONF has it.
-fn yang(status: StatusCode, value: &Value) -> Response<Body> {
-    text_of(status, YANG_JSON, value.to_string())
 }
 
 fn nothing(status: StatusCode) -> Response<Body> {
