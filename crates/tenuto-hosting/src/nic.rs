@@ -41,9 +41,9 @@ impl HostEnd {
     ) -> io::Result<Self> {
         let mut links = LinkChanger::new()?;
         match links.add_veth(&name, peer, pid) {
-            // Of a sandbox that the kernel has not quite ended yet.
+            // Of a sandbox that the kernel has not quite ended yet, or has by now.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                links.remove(&name)?;
+                let _ = links.remove(&name);
                 links.add_veth(&name, peer, pid)?;
             }
             result => result?,

@@ -88,7 +88,7 @@ impl Analysed {
             let mut analysis = context.analyse(mode);
             let purges =
                 (from..to).map(|start| common.purging(context, start, &backlogs).queues_ps);
-            let idle_ps = purges.fold(Some(0), |sum: Option<u128>, it| sum?.checked_add(it?));
+            let idle_ps = purges.try_fold(0, |sum: u128, it| sum.checked_add(it?));
             idle(context, &mut analysis, idle_ps.unwrap_or(mode_change::UNBOUNDED_PS));
             // A raise may come in steps: the slowest of them counts. Where the plan says of one of them
             // nothing, nothing is taken to end: what ends adds to what a frame holds back on whole paths.
