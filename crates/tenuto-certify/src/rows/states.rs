@@ -86,7 +86,7 @@ impl Analysed {
         for mode in context.raises() {
             let Mode::Raise { from, to } = mode else { continue };
             let mut analysis = context.analyse(mode);
-            let purges =
+            let mut purges =
                 (from..to).map(|start| common.purging(context, start, &backlogs).queues_ps);
             let idle_ps = purges.try_fold(0, |sum: u128, it| sum.checked_add(it?));
             idle(context, &mut analysis, idle_ps.unwrap_or(mode_change::UNBOUNDED_PS));
