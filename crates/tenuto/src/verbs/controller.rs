@@ -59,7 +59,7 @@ pub(crate) struct Controller {
     /// Silence of the controller that leads after which another one takes over, in milliseconds
     #[arg(long, value_name = "MS", requires = "store", default_value_t = 600, value_parser = clap::value_parser!(u64).range(120..=60_000))]
     lease: u64,
-    /// Where others are told that this controller is spoken to, such as https://ctl-a.example:7733; its --listen address unless said
+    /// Where others are told that this controller is spoken to, https:// with ctl-a.example:7733 for example; its --listen address unless said
     #[arg(long, value_name = "URL", requires = "store", value_parser = url)]
     advertise: Option<String>,
     /// Where switches connect, such as 127.0.0.1:6653, or ptls:0.0.0.0:6653 for TLS with certificates on both sides: they

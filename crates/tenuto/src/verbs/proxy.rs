@@ -27,7 +27,7 @@ pub(crate) struct Proxy {
     /// File of slices (docs/reference/switch.md, "In front of a switch of others")
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Where the switch connects as to its controller: ptcp:[HOST:]PORT or ptls:[HOST:]PORT; ptcp:127.0.0.1:6653 unless
+    /// Where the switch connects as to its controller: ptcp:PORT, ptls:PORT, or with HOST: in front of the port; ptcp:127.0.0.1:6653 unless
     /// said. Whoever connects first is the switch
     #[arg(long, value_name = "WHERE", value_parser = listen)]
     listen: Option<ListenAt>,
