@@ -5,7 +5,7 @@
 
 use super::{Egress, Queued};
 
-/// What stands in the place of a frame that was taken back: no frame has no bits.
+/// Marks the place of a frame that was taken back: every frame has bits.
 const GONE_BITS: u32 = 0;
 
 impl Queued {
@@ -79,6 +79,7 @@ impl Egress {
         let number = u8::try_from(index).unwrap_or(u8::MAX);
         let to = place(frame.cookie, number).map(|queue| self.existing(queue));
         if to == Some(number) {
+            self.rearranging.old[index].staying += 1;
             return;
         }
         self.rearranging.old[index].gone += 1;
@@ -210,6 +211,26 @@ mod tests {
         assert_eq!(purged, [2, 4]);
         let left: Vec<u32> = std::iter::from_fn(|| next(&mut port)).collect();
         assert_eq!(left, [0, 1, 3, 5]);
+        assert_eq!(port.backlog_bits(), 0);
+    }
+
+    #[test]
+    fn after_a_second_change_nothing_is_known_behind_empty_places() {
+        let mut port = port();
+        for id in 0..5 {
+            port.enqueue(1, frame(id, 12_000)).expect("there is room");
+        }
+        port.begin_rearranging();
+        assert!(!port.rearrange(&mut 2, |_, _| None, |_| ()));
+        port.begin_rearranging();
+        assert!(port.is_next_unknown(), "whether frame 3 stays");
+        let place = |_, queue| Some(queue);
+        assert!(!port.rearrange(&mut 3, place, |_| ()), "two places and frame 3");
+        assert!(!port.is_next_unknown());
+        assert_eq!((next(&mut port), next(&mut port), next(&mut port)), (Some(0), Some(3), None));
+        assert!(port.is_next_unknown());
+        assert!(port.rearrange(&mut 1, place, |_| ()));
+        assert_eq!((next(&mut port), next(&mut port)), (Some(4), None));
         assert_eq!(port.backlog_bits(), 0);
     }
 

@@ -1,6 +1,6 @@
 //! How far a port has come in asking its queued frames where they belong.
 
-/// What is left of a queue from before the change: its first frames.
+/// The first frames of a queue: those from before the change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Old {
     /// Frames from before, places of those that were taken back included.
@@ -9,6 +9,8 @@ pub(super) struct Old {
     pub(super) asked: usize,
     /// Places of frames that were taken back.
     pub(super) gone: usize,
+    /// Frames that were asked and stay.
+    pub(super) staying: usize,
 }
 
 /// How far a port has come.
@@ -31,7 +33,7 @@ impl Rearranging {
     pub(super) fn begin(&mut self, waiting: impl ExactSizeIterator<Item = usize>) {
         self.old.resize_with(waiting.len(), Old::default);
         for (old, frames) in self.old.iter_mut().zip(waiting) {
-            (old.frames, old.asked) = (frames, 0);
+            *old = Old { frames, asked: 0, staying: 0, gone: old.gone };
         }
         self.notice();
     }
@@ -56,6 +58,7 @@ impl Rearranging {
     pub(super) fn pass(&mut self, queue: usize, is_gone: bool) {
         let Some(old) = self.old.get_mut(queue) else { return };
         old.gone -= usize::from(is_gone);
+        old.staying = old.staying.saturating_sub(usize::from(!is_gone));
         old.frames = old.frames.saturating_sub(1);
         old.asked = old.asked.saturating_sub(1);
         if old.frames == 0 {
@@ -68,9 +71,9 @@ impl Rearranging {
         self.old.get(queue).is_none_or(|old| old.asked > 0 || old.frames == 0)
     }
 
-    /// Whether all frames of a queue that were asked are gone, and others are not asked yet.
+    /// Whether no frame of a queue is known to stay, and some are not asked yet.
     pub(super) fn is_unknown(&self, queue: usize) -> bool {
-        self.old.get(queue).is_some_and(|old| old.asked == old.gone && old.asked < old.frames)
+        self.old.get(queue).is_some_and(|old| old.staying == 0 && old.asked < old.frames)
     }
 
     fn notice(&mut self) {
