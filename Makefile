@@ -28,7 +28,7 @@ campaign:      ## attack certified bounds of 1,000 random networks, then drawn r
 	cargo build --release -p tenuto --bin tenuto
 	@scripts/campaign.sh target/release/tenuto $${CASES:-2000} $${SEED:-1}
 	cargo run --release -p tenuto-bench --bin campaign -- --networks 1000 --seed $${SEED:-1} $${KEEP:+--keep $$KEEP}
-	TENUTO_SEED=$${SEED:-1} cargo test --release -p tenuto-service --lib crashes -- --ignored --nocapture
+	TENUTO_SEED=$${SEED:-1} cargo test --release -p tenuto-service --lib -- crashes cluster::two --ignored --nocapture
 
 clean:
 	cargo clean
