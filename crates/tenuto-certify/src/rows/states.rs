@@ -16,7 +16,7 @@ use crate::streams::envelopes::enforced;
 use crate::streams::levels::is_analysed;
 use crate::streams::scale::Scale;
 use crate::streams::stream::Stream;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The scale of everything that is stated or enforced.
 fn scale(plan: &read::Plan, net: &Net<'_>) -> Scale {
@@ -83,13 +83,14 @@ impl Analysed {
         let common = mode_change::common_terms(context);
         let (mut terms, mut slowest_by) = (BTreeMap::new(), BTreeMap::new());
         let mut raises: Vec<(Analysis, Ends)> = Vec::new();
+        let may_idle = dropping::may_idle(context);
         for mode in context.raises() {
             let Mode::Raise { from, to } = mode else { continue };
             let mut analysis = context.analyse(mode);
             let mut purges =
                 (from..to).map(|start| common.purging(context, start, &backlogs).queues_ps);
             let idle_ps = purges.try_fold(0, |sum: u128, it| sum.checked_add(it?));
-            idle(context, &mut analysis, idle_ps.unwrap_or(mode_change::UNBOUNDED_PS));
+            idle(context, &mut analysis, (&may_idle, idle_ps.unwrap_or(mode_change::UNBOUNDED_PS)));
             // A raise may come in steps: the slowest of them counts. Where the plan says of one of them
             // nothing, nothing is taken to end: what ends adds to what a frame holds back on whole paths.
             let is_said = |start: u8| {
@@ -112,10 +113,14 @@ impl Analysed {
 }
 
 /// Lines that may be idle at the swaps of a raise are so for no longer than its purges.
-fn idle(context: &Context<'_>, raise: &mut Analysis, idle_ps: u128) {
+fn idle(
+    context: &Context<'_>,
+    raise: &mut Analysis,
+    (may_idle, idle_ps): (&BTreeSet<usize>, u128),
+) {
     for (port, load) in &mut raise.loads {
         let info = &context.net.ports[*port];
-        if dropping::may_idle(context, info.node) {
+        if may_idle.contains(&info.node) {
             load.idle = context.scale.bps(info.rate_bps, 1, 1) * idle_ps;
         }
     }
